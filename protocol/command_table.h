@@ -1,0 +1,54 @@
+// The commands, from one table: enum, look-up, arity and documentation. Constant data; any thread.
+#pragma once
+
+#include "protocol/error.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace holdfast {
+
+enum class CommandId : std::uint8_t {
+#define HOLDFAST_STEP(id, ...) id,
+#define HOLDFAST_SESSION(id, ...) id,
+#include "protocol/commands.def"
+#undef HOLDFAST_STEP
+#undef HOLDFAST_SESSION
+};
+
+enum class CommandHome : std::uint8_t { step, session };
+enum class CommandAccess : std::uint8_t { none, read, write };
+enum class Role : std::uint8_t { any, reader, buyer, loader, relay, admin, metrics };
+
+/// One line of commands.def.
+struct CommandEntry {
+  CommandId id;
+  CommandHome home;
+  std::string_view name;        // upper case
+  std::string_view subcommand;  // upper case, empty for a command without
+  int arity;                    // words including the name (and subcommand); negative: at least
+  Role role;
+  CommandAccess access;
+  int key;                      // position of the item or key argument; 0: none
+  std::string_view syntax;
+  std::string_view summary;
+};
+
+/// All commands in the table's order, indexed by CommandId.
+std::span<const CommandEntry> command_table() noexcept;
+
+/// One request's words, the name first. Valid while the buffer they were parsed from is.
+using Words = std::span<const std::string_view>;
+
+/// The command that a request means, in any case of letters. An error when the name or subcommand is unknown or the
+/// number of words does not fit; its text is Redis's. REQUIRES: at least one word.
+Result<const CommandEntry*> find_command(Words words);
+
+/// Compares without regard to the case of ASCII letters. REQUIRES: `upper` is in upper case.
+bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcept;
+
+/// "buyer" and so on; "any" when none is needed.
+std::string_view role_name(Role role) noexcept;
+
+}  // namespace holdfast
