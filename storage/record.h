@@ -105,7 +105,7 @@ struct ReservationRecord {
   ReservationId id;
   UserId user;
   Quantity quantity;
-  std::optional<HoldTime> deadline; // reserve, extend: the new one; nothing: no deadline
+  std::optional<HoldTime> deadline{}; // reserve, extend: the new one; nothing: no deadline
   Counters after;
 };
 
