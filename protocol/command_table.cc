@@ -67,9 +67,8 @@ Error unknown_command(Words words) {
   std::string arguments;
   for (const auto word : words.subspan(1)) {
     if (arguments.size() >= kArgumentsBytesMax) break;
-    arguments += '\'';
-    arguments += word.substr(0, kArgumentsBytesMax - arguments.size());
-    arguments += "' ";
+    const auto shown = word.substr(0, kArgumentsBytesMax - arguments.size());
+    arguments.append("'").append(shown).append("' ");
   }
   return Error::format(ErrorCode::err, "unknown command '{}', with args beginning with: {}",
                        words[0].substr(0, kNameBytesMax), arguments);
