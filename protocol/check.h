@@ -14,7 +14,7 @@ namespace holdfast {
                                                      : ::holdfast::check_failed(__FILE__, __LINE__, #condition))
 
 #ifdef NDEBUG
-#define DCHECK(condition) static_cast<void>(0)
+#define DCHECK(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))  // compiled, not evaluated
 #else
 #define DCHECK(condition) CHECK(condition)
 #endif

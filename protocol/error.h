@@ -39,6 +39,8 @@ class [[nodiscard]] Error {
  public:
   static constexpr std::size_t kTextBytesMax = 400;
 
+  /// Without a text; boost::system::result::error() of 1.81 wants it, for a result that holds a value.
+  Error() noexcept : Error(ErrorCode::err, {}) {}
   Error(ErrorCode code, std::string_view text) noexcept
       : code_(code), size_(static_cast<std::uint16_t>(std::min(text.size(), kTextBytesMax))) {
     std::copy_n(text.data(), size_, text_.data());
@@ -69,7 +71,8 @@ using Result = boost::system::result<T, Error>;
 /// Found by boost::system::result; stops the process, since value() was taken without a check.
 [[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
 
-/// At most 128 bytes of input for an error text: bytes that are not printable ASCII shown as \xNN, cut with "...".
+/// Input as an error text repeats it: bytes that are not printable ASCII as \xNN, and what is then longer than 128 bytes
+/// cut to that with "..." at its end.
 class Echo {
  public:
   explicit Echo(std::string_view input) noexcept;

@@ -136,7 +136,7 @@ Counters Inventory::after(const Item& item, ReservationEvent event, std::int64_t
   return item.counters;
 }
 
-ReservationRecord Inventory::record_of(const Item& item, Slot slot, ReservationEvent event) const {
+ReservationRecord Inventory::record_of(const Item& item, RowSlot slot, ReservationEvent event) const {
   ReservationRecord record;
   record.event = event;
   record.id = item.rows->row(slot).id;
@@ -145,13 +145,13 @@ ReservationRecord Inventory::record_of(const Item& item, Slot slot, ReservationE
   return record;
 }
 
-Result<Slot> Inventory::change(Item& item, std::optional<Slot> slot, ReservationRecord record, const Now& now) {
+Result<RowSlot> Inventory::change(Item& item, std::optional<RowSlot> slot, ReservationRecord record, const Now& now) {
   record.after = after(item, record.event, record.quantity.value(), record.write_off);
   const std::int64_t total = item.total - (record.write_off ? record.quantity.value() : 0);
   HOLDFAST_TRY(fence_if_broken(item, record.after, total, now));
   const RecordStamp stamp = stamp_next(item, now);
   const RecordPosition position = sink_.on_reservation(stamp, record);
-  const Slot changed = apply(item, slot, stamp, record);
+  const RowSlot changed = apply(item, slot, stamp, record);
   note_change(item, stamp.sequence, open_);
   note_row(item, changed, position);
   if (item.rows->ended_count() >= ended_max(item) + kForgetMax) {
@@ -207,7 +207,7 @@ void Inventory::note_change(Item& item, Sequence sequence, GroupOrdinal group) {
   touched_.push_back(item.index);
 }
 
-void Inventory::note_row(const Item& item, Slot slot, RecordPosition position) {
+void Inventory::note_row(const Item& item, RowSlot slot, RecordPosition position) {
   if (open_ == GroupOrdinal()) return;
   item.rows->set_pending_group(slot, open_);
   if (pending_.empty() || pending_.back().group != open_) {

@@ -22,12 +22,12 @@ namespace holdfast {
 struct ReserveAnswer {
   ReserveOutcome outcome{};
   const Item* owner = nullptr;
-  std::optional<Slot> slot{};
+  std::optional<RowSlot> slot{};
 };
 
 struct VerbAnswer {
   VerbOutcome outcome{};
-  std::optional<Slot> slot{};  // when done
+  std::optional<RowSlot> slot{};  // when done
 };
 
 /// Counters recounted from the rows.
@@ -101,9 +101,9 @@ class Inventory final : public RecordVisitor {
   Result<VerbAnswer> refund(Item& item, const VerbRequest& request, const Now& now);
   Result<VerbAnswer> extend(Item& item, const VerbRequest& request, const Now& now);
   /// The reservation with this id, exact at `now` (it expires on the way if it is due).
-  Result<std::optional<Slot>> look_up(Item& item, const ReservationId& id, const Now& now);
+  Result<std::optional<RowSlot>> look_up(Item& item, const ReservationId& id, const Now& now);
   /// The one the short forms act on: his one RESERVED, else his newest CONFIRMED.
-  Result<std::optional<Slot>> look_up(Item& item, const UserId& user, const Now& now);
+  Result<std::optional<RowSlot>> look_up(Item& item, const UserId& user, const Now& now);
 
   // Items.
 
@@ -162,7 +162,7 @@ class Inventory final : public RecordVisitor {
   struct PendingRow {
     std::uint32_t item_index;
     ItemNumber item;
-    Slot slot;
+    RowSlot slot;
     RecordPosition position;
   };
   struct PendingGroup {
@@ -176,21 +176,21 @@ class Inventory final : public RecordVisitor {
   // Making changes: decide -> record -> sink -> apply.
   RecordStamp stamp_next(const Item& item, const Now& now) const;
   Counters after(const Item& item, ReservationEvent event, std::int64_t quantity, bool write_off) const noexcept;
-  Result<Slot> change(Item& item, std::optional<Slot> slot, ReservationRecord record, const Now& now);
+  Result<RowSlot> change(Item& item, std::optional<RowSlot> slot, ReservationRecord record, const Now& now);
   Result<void> change(Item& item, ItemRecord record, const Now& now);
-  ReservationRecord record_of(const Item& item, Slot slot, ReservationEvent event) const;
+  ReservationRecord record_of(const Item& item, RowSlot slot, ReservationEvent event) const;
   ItemRecord record_of(const Item& item, ItemEvent event) const;
   Result<void> fence_if_broken(Item& item, const Counters& after, std::int64_t total_after, const Now& now);
-  Slot apply(Item& item, std::optional<Slot> slot, const RecordStamp& stamp, const ReservationRecord& record);
+  RowSlot apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp, const ReservationRecord& record);
   void apply(Item& item, const ItemRecord& record);
   Item& apply_load(const RecordStamp& stamp, const ItemRecord& record);
   void take_over(Item& item, const ItemRecord& record);
-  Result<void> check_reservation(const Item& item, std::optional<Slot> slot, const RecordStamp& stamp,
+  Result<void> check_reservation(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                                  const ReservationRecord& record) const;
   Result<void> check_item(const Item& item, const RecordStamp& stamp, const ItemRecord& record) const;
   Result<void> check_load(const RecordStamp& stamp, const ItemRecord& record) const;
   void note_change(Item& item, Sequence sequence, GroupOrdinal group);
-  void note_row(const Item& item, Slot slot, RecordPosition position);
+  void note_row(const Item& item, RowSlot slot, RecordPosition position);
 
   // Items and sales.
   Item* find_number(ItemNumber number) const;
@@ -205,14 +205,14 @@ class Inventory final : public RecordVisitor {
 
   // Reservations.
   Result<VerbAnswer> act(Item& item, const VerbRequest& request, ReservationEvent event, const Now& now);
-  Result<std::optional<Slot>> addressed(Item& item, const VerbRequest& request, const Now& now);
-  Result<VerbAnswer> resume(Item& item, Slot slot, const VerbRequest& request, const Now& now);
+  Result<std::optional<RowSlot>> addressed(Item& item, const VerbRequest& request, const Now& now);
+  Result<VerbAnswer> resume(Item& item, RowSlot slot, const VerbRequest& request, const Now& now);
   std::int64_t live_units(const Item& item, const UserId& user, const UserRows& rows) const;
   bool within_limit(const Item& item, const UserId& user, const UserRows& rows, std::int64_t quantity) const;
   Result<bool> limit_allows(Item& item, const UserId& user, std::int64_t quantity, const Now& now);
   Result<bool> has_available(Item& item, std::int64_t quantity, const Now& now);
   ReserveAnswer limit_reached(const Item& item, const UserId& user) const;
-  Result<ReserveAnswer> known_id(const Item& item, Slot slot, const ReserveRequest& request) const;
+  Result<ReserveAnswer> known_id(const Item& item, RowSlot slot, const ReserveRequest& request) const;
 
   // Time.
   bool due(const Item& item, const Now& now) const noexcept { return item.rows->deadline_bound() <= now.hold; }
@@ -221,7 +221,7 @@ class Inventory final : public RecordVisitor {
   Result<void> expire_due(Item& item, const Now& now, int& budget, More more);
   /// Expires all that is due; an error when that is more than one command may do.
   Result<void> settle(Item& item, const Now& now);
-  Result<void> expire_if_due(Item& item, Slot slot, const Now& now);
+  Result<void> expire_if_due(Item& item, RowSlot slot, const Now& now);
   Result<void> pass_windows(Item& item, const Now& now);
   void forget_ended(Item& item, const Now& now, std::uint64_t kept_max, int& budget);
   std::uint64_t ended_max(const Item& item) const noexcept;

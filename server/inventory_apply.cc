@@ -25,7 +25,7 @@ ReservationState state_before(ReservationEvent event) noexcept {
 
 }  // namespace
 
-Slot Inventory::apply(Item& item, std::optional<Slot> slot, const RecordStamp& stamp,
+RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                       const ReservationRecord& record) {
   ItemRows& rows = *item.rows;
   const auto end = [&](ReservationState state) {
@@ -81,7 +81,7 @@ void Inventory::take_over(Item& item, const ItemRecord& record) {
   if (was_fenced || item.fenced) schedule(item);
 }
 
-Result<void> Inventory::check_reservation(const Item& item, std::optional<Slot> slot, const RecordStamp& stamp,
+Result<void> Inventory::check_reservation(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                                           const ReservationRecord& record) const {
   const auto state = slot ? item.rows->row(*slot).state() : ReservationState::none;
   if (state != state_before(record.event)) {
@@ -115,7 +115,7 @@ Result<void> Inventory::on_reservation(const RecordStamp& stamp, const Reservati
   if (stamp.sequence != item->sequence.next()) return misfit(stamp, "the item's sequence has a gap or a repetition");
   const auto slot = item->rows->find(record.id);
   HOLDFAST_TRY(check_reservation(*item, slot, stamp, record));
-  const Slot changed = apply(*item, slot, stamp, record);
+  const RowSlot changed = apply(*item, slot, stamp, record);
   note_change(*item, stamp.sequence, GroupOrdinal());
   item->rows->set_lsn(changed, stamp.lsn);
   return {};

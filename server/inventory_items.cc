@@ -131,11 +131,11 @@ Verification Inventory::verify(const Item& item) const {
   found.counted.reserved = 0;
   found.counted.confirmed = 0;
   for (std::uint32_t slot = 0; slot < item.rows->slots_end(); ++slot) {
-    const ReservationState state = item.rows->row(Slot(slot)).state();
+    const ReservationState state = item.rows->row(RowSlot(slot)).state();
     if (state == ReservationState::none) continue;
     ++found.rows;
-    if (state == ReservationState::reserved) found.counted.reserved += item.rows->quantity(Slot(slot));
-    if (state == ReservationState::confirmed) found.counted.confirmed += item.rows->quantity(Slot(slot));
+    if (state == ReservationState::reserved) found.counted.reserved += item.rows->quantity(RowSlot(slot));
+    if (state == ReservationState::confirmed) found.counted.confirmed += item.rows->quantity(RowSlot(slot));
   }
   found.ok = lawful(item.counters, item.total) && found.counted == item.counters;
   return found;

@@ -169,8 +169,8 @@ void Inventory::join_sale(Item& item) {
 void Inventory::leave_sale(Item& item) {
   Sale& sale = *item.sale;
   for (std::uint32_t slot = 0; slot < item.rows->slots_end(); ++slot) {
-    if (!item.rows->row(Slot(slot)).live()) continue;
-    sale.remove(item.rows->user(Slot(slot)), item.number, Slot(slot), item.rows->quantity(Slot(slot)));
+    if (!item.rows->row(RowSlot(slot)).live()) continue;
+    sale.remove(item.rows->user(RowSlot(slot)), item.number, RowSlot(slot), item.rows->quantity(RowSlot(slot)));
   }
   std::erase(sale.items, &item);
   item.sale = nullptr;

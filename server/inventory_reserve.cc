@@ -43,7 +43,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   return ReserveAnswer{ReserveOutcome::taken, &item, *slot};
 }
 
-Result<ReserveAnswer> Inventory::known_id(const Item& item, Slot slot, const ReserveRequest& request) const {
+Result<ReserveAnswer> Inventory::known_id(const Item& item, RowSlot slot, const ReserveRequest& request) const {
   if (!item.rows->is_user(slot, request.user)) {
     return Error(ErrorCode::id_mismatch, "user: this ID belongs to another user");
   }

@@ -21,7 +21,7 @@ Result<void> Inventory::settle(Item& item, const Now& now) {
   return {};
 }
 
-Result<void> Inventory::expire_if_due(Item& item, Slot slot, const Now& now) {
+Result<void> Inventory::expire_if_due(Item& item, RowSlot slot, const Now& now) {
   if (item.fenced || item.rows->row(slot).state() != ReservationState::reserved) return {};
   const auto deadline = item.rows->deadline(slot);
   if (!deadline || *deadline > now.hold) return {};

@@ -21,13 +21,13 @@ VerbOutcome ended_outcome(ReservationState state) noexcept {
 
 }  // namespace
 
-Result<std::optional<Slot>> Inventory::look_up(Item& item, const ReservationId& id, const Now& now) {
+Result<std::optional<RowSlot>> Inventory::look_up(Item& item, const ReservationId& id, const Now& now) {
   const auto slot = item.rows->find(id);
   if (slot) HOLDFAST_TRY(expire_if_due(item, *slot, now));
   return slot;
 }
 
-Result<std::optional<Slot>> Inventory::look_up(Item& item, const UserId& user, const Now& now) {
+Result<std::optional<RowSlot>> Inventory::look_up(Item& item, const UserId& user, const Now& now) {
   UserRows rows = item.rows->find_user(user);
   if (rows.reserved == 1) HOLDFAST_TRY(expire_if_due(item, *rows.newest_reserved, now));
   if (rows.reserved > 1 && due(item, now) && !item.fenced) HOLDFAST_TRY(settle(item, now));
@@ -39,7 +39,7 @@ Result<std::optional<Slot>> Inventory::look_up(Item& item, const UserId& user, c
 }
 
 /// The reservation a verb names: by id, whose owner must be the user if one is given, or by the user's short form.
-Result<std::optional<Slot>> Inventory::addressed(Item& item, const VerbRequest& request, const Now& now) {
+Result<std::optional<RowSlot>> Inventory::addressed(Item& item, const VerbRequest& request, const Now& now) {
   if (!request.id) return look_up(item, *request.user, now);
   const auto slot = item.rows->find(*request.id);
   if (!slot) return slot;
@@ -73,7 +73,7 @@ Result<VerbAnswer> Inventory::confirm(Item& item, const VerbRequest& request, co
 }
 
 /// Takes the units and the allowance of an expired reservation again, if both are there.
-Result<VerbAnswer> Inventory::resume(Item& item, Slot slot, const VerbRequest& request, const Now& now) {
+Result<VerbAnswer> Inventory::resume(Item& item, RowSlot slot, const VerbRequest& request, const Now& now) {
   const VerbAnswer refused{request.id ? VerbOutcome::expired : VerbOutcome::none_live, {}};
   const UserId user = item.rows->user(slot);
   const std::int64_t quantity = item.rows->quantity(slot);

@@ -12,9 +12,9 @@ ItemRows::~ItemRows() {
   while (!release_some(1024)) continue;
 }
 
-std::optional<Slot> ItemRows::find(const ReservationId& id) const {
-  const auto value = ids_.find(hash_id(id), [&](std::uint32_t slot) { return row(Slot(slot)).id == id; });
-  return value ? std::optional(Slot(*value)) : std::nullopt;
+std::optional<RowSlot> ItemRows::find(const ReservationId& id) const {
+  const auto value = ids_.find(hash_id(id), [&](std::uint32_t slot) { return row(RowSlot(slot)).id == id; });
+  return value ? std::optional(RowSlot(*value)) : std::nullopt;
 }
 
 UserRows ItemRows::find_user(const UserId& user) const {
@@ -26,11 +26,11 @@ UserRows ItemRows::find_user(const UserId& user) const {
     found.units = entry.units;
     found.reserved = entry.reserved;
     found.confirmed = entry.confirmed;
-    if (entry.reserved > 0) found.newest_reserved = Slot(entry.reserved_head);
-    if (entry.confirmed > 0) found.newest_confirmed = Slot(entry.confirmed_head);
+    if (entry.reserved > 0) found.newest_reserved = RowSlot(entry.reserved_head);
+    if (entry.confirmed > 0) found.newest_confirmed = RowSlot(entry.confirmed_head);
     return found;
   }
-  const Slot slot(*cell);
+  const RowSlot slot(*cell);
   switch (row(slot).state()) {
     case ReservationState::reserved: found.newest_reserved = slot, found.reserved = 1; break;
     case ReservationState::confirmed: found.newest_confirmed = slot, found.confirmed = 1; break;
@@ -40,7 +40,7 @@ UserRows ItemRows::find_user(const UserId& user) const {
   return found;
 }
 
-std::optional<Slot> ItemRows::newest_live(const UserRows& rows) const {
+std::optional<RowSlot> ItemRows::newest_live(const UserRows& rows) const {
   if (!rows.newest_reserved) return rows.newest_confirmed;
   if (!rows.newest_confirmed) return rows.newest_reserved;
   const Row& reserved = row(*rows.newest_reserved);
@@ -48,7 +48,7 @@ std::optional<Slot> ItemRows::newest_live(const UserRows& rows) const {
   return confirmed.created() > reserved.created() ? rows.newest_confirmed : rows.newest_reserved;
 }
 
-std::optional<HoldTime> ItemRows::deadline(Slot slot) const noexcept {
+std::optional<HoldTime> ItemRows::deadline(RowSlot slot) const noexcept {
   const std::uint64_t offset = row(slot).time();
   return offset == Row::kNoDeadline ? std::nullopt : std::optional(base_ + Millis(offset));
 }
@@ -57,8 +57,8 @@ bool ItemRows::fits(HoldTime time) const noexcept {
   return time >= base_ && static_cast<std::uint64_t>((time - base_).count()) <= Row::kTimeMax;
 }
 
-Slot ItemRows::reserve(const New& row, Sequence sequence) {
-  const Slot slot = chunks_.take();
+RowSlot ItemRows::reserve(const New& row, Sequence sequence) {
+  const RowSlot slot = chunks_.take();
   CHECK((slot.value() & kSeveralBit) == 0);
   Row& made = chunks_.at(slot);
   made.id = row.id;
@@ -70,12 +70,12 @@ Slot ItemRows::reserve(const New& row, Sequence sequence) {
   made.set_state(ReservationState::reserved);
   chunks_.set_quantity(slot, row.quantity);
   chunks_.note_deadline(slot);
-  ids_.insert(hash_id(row.id), slot.value(), [this](std::uint32_t value) { return hash_id(this->row(Slot(value)).id); });
+  ids_.insert(hash_id(row.id), slot.value(), [this](std::uint32_t value) { return hash_id(this->row(RowSlot(value)).id); });
   add_live(slot);
   return slot;
 }
 
-void ItemRows::confirm(Slot slot, Sequence sequence) {
+void ItemRows::confirm(RowSlot slot, Sequence sequence) {
   Row& changed = chunks_.at(slot);
   CHECK(changed.state() == ReservationState::reserved);
   const UserId user = this->user(slot);
@@ -88,7 +88,7 @@ void ItemRows::confirm(Slot slot, Sequence sequence) {
   if (entry != nullptr) push_front(*entry, slot);
 }
 
-void ItemRows::resume(Slot slot, Sequence sequence) {
+void ItemRows::resume(RowSlot slot, Sequence sequence) {
   Row& changed = chunks_.at(slot);
   CHECK(changed.state() == ReservationState::expired && ended_count_ > 0);
   --ended_count_;
@@ -97,7 +97,7 @@ void ItemRows::resume(Slot slot, Sequence sequence) {
   add_live(slot);
 }
 
-void ItemRows::end(Slot slot, ReservationState state, HoldTime now, Sequence sequence) {
+void ItemRows::end(RowSlot slot, ReservationState state, HoldTime now, Sequence sequence) {
   Row& changed = chunks_.at(slot);
   CHECK(changed.live() && state >= ReservationState::released);
   remove_live(slot, state == ReservationState::expired);
@@ -108,7 +108,7 @@ void ItemRows::end(Slot slot, ReservationState state, HoldTime now, Sequence seq
   chunks_.note_ended(slot);
 }
 
-void ItemRows::extend(Slot slot, HoldTime deadline, Sequence sequence) {
+void ItemRows::extend(RowSlot slot, HoldTime deadline, Sequence sequence) {
   Row& changed = chunks_.at(slot);
   CHECK(changed.state() == ReservationState::reserved);
   changed.set_time(to_offset(deadline));
@@ -116,7 +116,7 @@ void ItemRows::extend(Slot slot, HoldTime deadline, Sequence sequence) {
   chunks_.note_deadline(slot);
 }
 
-void ItemRows::forget(Slot slot) {
+void ItemRows::forget(RowSlot slot) {
   const Row& gone = row(slot);
   CHECK(gone.ended() && ended_count_ > 0);
   --ended_count_;
@@ -133,7 +133,7 @@ HoldTime ItemRows::deadline_bound() const noexcept {
   return bound == RowChunks::kNever ? HoldTime::max() : base_ + Millis(bound);
 }
 
-bool ItemRows::represents_user(Slot slot) const {
+bool ItemRows::represents_user(RowSlot slot) const {
   if (!row(slot).live()) return false;
   const UserId user = this->user(slot);
   const auto cell = find_cell(pools_.names.hash(user), user);

@@ -25,9 +25,9 @@ struct UserRows {
   std::int64_t units = 0;         // of all live rows
   std::uint32_t reserved = 0;     // rows
   std::uint32_t confirmed = 0;    // rows
-  std::optional<Slot> newest_reserved;
-  std::optional<Slot> newest_confirmed;
-  std::optional<Slot> newest_expired;  // only when nothing is live and nothing was reserved since
+  std::optional<RowSlot> newest_reserved;
+  std::optional<RowSlot> newest_confirmed;
+  std::optional<RowSlot> newest_expired;  // only when nothing is live and nothing was reserved since
   std::uint32_t live() const noexcept { return reserved + confirmed; }
 };
 
@@ -37,19 +37,19 @@ class ItemRows {
   ItemRows(RowPools& pools, HoldTime base);
   ~ItemRows();
 
-  std::optional<Slot> find(const ReservationId& id) const;
+  std::optional<RowSlot> find(const ReservationId& id) const;
   UserRows find_user(const UserId& user) const;
   /// The newer of his newest RESERVED and CONFIRMED ones, by creation.
-  std::optional<Slot> newest_live(const UserRows& rows) const;
+  std::optional<RowSlot> newest_live(const UserRows& rows) const;
 
-  const Row& row(Slot slot) const noexcept { return chunks_.at(slot); }
-  UserId user(Slot slot) const noexcept { return pools_.names.user_of(row(slot).user()); }
-  bool is_user(Slot slot, const UserId& user) const noexcept { return pools_.names.is_user_of(row(slot).user(), user); }
-  std::int64_t quantity(Slot slot) const noexcept { return chunks_.quantity(slot); }
-  HoldTime created(Slot slot) const noexcept { return base_ + Millis(row(slot).created()); }
+  const Row& row(RowSlot slot) const noexcept { return chunks_.at(slot); }
+  UserId user(RowSlot slot) const noexcept { return pools_.names.user_of(row(slot).user()); }
+  bool is_user(RowSlot slot, const UserId& user) const noexcept { return pools_.names.is_user_of(row(slot).user(), user); }
+  std::int64_t quantity(RowSlot slot) const noexcept { return chunks_.quantity(slot); }
+  HoldTime created(RowSlot slot) const noexcept { return base_ + Millis(row(slot).created()); }
   /// Of a RESERVED row; nothing when it has none.
-  std::optional<HoldTime> deadline(Slot slot) const noexcept;
-  HoldTime ended_at(Slot slot) const noexcept { return base_ + Millis(row(slot).time()); }
+  std::optional<HoldTime> deadline(RowSlot slot) const noexcept;
+  HoldTime ended_at(RowSlot slot) const noexcept { return base_ + Millis(row(slot).time()); }
   /// Whether a row can hold this time.
   bool fits(HoldTime time) const noexcept;
   HoldTime base() const noexcept { return base_; }
@@ -65,24 +65,24 @@ class ItemRows {
     bool exclusive = false;
   };
   /// REQUIRES: the id is unknown, the times fit.
-  Slot reserve(const New& row, Sequence sequence);
+  RowSlot reserve(const New& row, Sequence sequence);
   /// REQUIRES: RESERVED.
-  void confirm(Slot slot, Sequence sequence);
+  void confirm(RowSlot slot, Sequence sequence);
   /// REQUIRES: EXPIRED.
-  void resume(Slot slot, Sequence sequence);
+  void resume(RowSlot slot, Sequence sequence);
   /// REQUIRES: live, and an ended state.
-  void end(Slot slot, ReservationState state, HoldTime now, Sequence sequence);
+  void end(RowSlot slot, ReservationState state, HoldTime now, Sequence sequence);
   /// REQUIRES: RESERVED.
-  void extend(Slot slot, HoldTime deadline, Sequence sequence);
+  void extend(RowSlot slot, HoldTime deadline, Sequence sequence);
   /// REQUIRES: ended.
-  void forget(Slot slot);
-  void set_lsn(Slot slot, Lsn lsn) noexcept { chunks_.at(slot).set_lsn(lsn); }
-  void set_pending_group(Slot slot, GroupOrdinal group) noexcept { chunks_.at(slot).set_pending_group(group); }
+  void forget(RowSlot slot);
+  void set_lsn(RowSlot slot, Lsn lsn) noexcept { chunks_.at(slot).set_lsn(lsn); }
+  void set_pending_group(RowSlot slot, GroupOrdinal group) noexcept { chunks_.at(slot).set_pending_group(group); }
 
   /// No row is due before this; HoldTime::max() when there is none.
   HoldTime deadline_bound() const noexcept;
-  std::optional<Slot> earliest_deadline() { return chunks_.earliest_deadline(); }
-  std::optional<Slot> oldest_ended() { return chunks_.oldest_ended(); }
+  std::optional<RowSlot> earliest_deadline() { return chunks_.earliest_deadline(); }
+  std::optional<RowSlot> oldest_ended() { return chunks_.oldest_ended(); }
 
   std::uint32_t slots_end() const noexcept { return chunks_.end(); }
   std::uint64_t ended_count() const noexcept { return ended_count_; }
@@ -90,7 +90,7 @@ class ItemRows {
   /// Users with a live reservation.
   std::uint64_t live_users() const noexcept { return live_users_; }
   /// Whether this is the one row through which its user's live reservations are counted.
-  bool represents_user(Slot slot) const;
+  bool represents_user(RowSlot slot) const;
 
   /// Gives memory back step by step, `steps` chunks or segments at a time; true when nothing is left.
   bool release_some(std::size_t steps);
@@ -117,11 +117,11 @@ class ItemRows {
   const Row& row_of_cell(std::uint32_t cell) const;
   std::optional<std::uint32_t> find_cell(std::uint64_t hash, const UserId& user) const;
 
-  void add_live(Slot slot);
-  void remove_live(Slot slot, bool keeps_cell);
-  std::uint32_t make_several(Slot only);
-  void push_front(Several& entry, Slot slot);
-  void unlink(Several& entry, Slot slot);
+  void add_live(RowSlot slot);
+  void remove_live(RowSlot slot, bool keeps_cell);
+  std::uint32_t make_several(RowSlot only);
+  void push_front(Several& entry, RowSlot slot);
+  void unlink(Several& entry, RowSlot slot);
 
   RowPools& pools_;
   HoldTime base_;

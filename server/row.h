@@ -23,7 +23,7 @@ struct UserRef {
 };
 
 /// Index of a row within an item version. Freed slots are used again.
-using Slot = Strong<struct SlotTag, std::uint32_t>;
+using RowSlot = Strong<struct SlotTag, std::uint32_t>;
 
 class Row {
  public:

@@ -6,19 +6,19 @@
 
 namespace holdfast {
 
-Slot RowChunks::take() {
+RowSlot RowChunks::take() {
   if (free_ != UINT32_MAX) {
-    const Slot slot(free_);
+    const RowSlot slot(free_);
     free_ = at(slot).next_free();
     at(slot) = Row();
     return slot;
   }
   if (end_ % kChunkRows == 0 || end_ % kChunkRows == chunks_.back().capacity) add_room();
-  at(Slot(end_)) = Row();
-  return Slot(end_++);
+  at(RowSlot(end_)) = Row();
+  return RowSlot(end_++);
 }
 
-void RowChunks::give_back(Slot slot) {
+void RowChunks::give_back(RowSlot slot) {
   CHECK(slot.value() < end_ && at(slot).state() != ReservationState::none);
   at(slot) = Row();
   at(slot).set_next_free(free_);
@@ -44,12 +44,12 @@ void RowChunks::add_room() {
   chunk.capacity = capacity;
 }
 
-std::int64_t RowChunks::quantity(Slot slot) const noexcept {
+std::int64_t RowChunks::quantity(RowSlot slot) const noexcept {
   const std::int64_t quantity = at(slot).inline_quantity();
   return quantity != 0 ? quantity : chunks_[slot.value() / kChunkRows].quantities[slot.value() % kChunkRows];
 }
 
-void RowChunks::set_quantity(Slot slot, std::int64_t quantity) {
+void RowChunks::set_quantity(RowSlot slot, std::int64_t quantity) {
   CHECK(quantity > 0);
   if (quantity <= Row::kInlineQuantityMax) return at(slot).set_inline_quantity(quantity);
   auto& quantities = chunks_[slot.value() / kChunkRows].quantities;
@@ -58,19 +58,19 @@ void RowChunks::set_quantity(Slot slot, std::int64_t quantity) {
   at(slot).set_inline_quantity(0);
 }
 
-RowChunks::Link& RowChunks::link(Slot slot) {
+RowChunks::Link& RowChunks::link(RowSlot slot) {
   auto& links = chunks_[slot.value() / kChunkRows].links;
   if (!links) links = std::make_unique<Link[]>(kChunkRows);
   return links[slot.value() % kChunkRows];
 }
 
-void RowChunks::note_deadline(Slot slot) { lower(deadlines_, &Chunk::deadline, slot, deadline_key(at(slot))); }
+void RowChunks::note_deadline(RowSlot slot) { lower(deadlines_, &Chunk::deadline, slot, deadline_key(at(slot))); }
 
-void RowChunks::note_ended(Slot slot) { lower(ended_, &Chunk::ended, slot, ended_key(at(slot))); }
+void RowChunks::note_ended(RowSlot slot) { lower(ended_, &Chunk::ended, slot, ended_key(at(slot))); }
 
-std::optional<Slot> RowChunks::earliest_deadline() { return lowest(deadlines_, &Chunk::deadline, deadline_key); }
+std::optional<RowSlot> RowChunks::earliest_deadline() { return lowest(deadlines_, &Chunk::deadline, deadline_key); }
 
-std::optional<Slot> RowChunks::oldest_ended() { return lowest(ended_, &Chunk::ended, ended_key); }
+std::optional<RowSlot> RowChunks::oldest_ended() { return lowest(ended_, &Chunk::ended, ended_key); }
 
 std::size_t RowChunks::bytes() const noexcept {
   std::size_t bytes = chunks_.capacity() * sizeof(Chunk) + deadlines_.bytes() + ended_.bytes();
@@ -87,7 +87,7 @@ std::uint64_t RowChunks::deadline_key(const Row& row) noexcept {
 
 std::uint64_t RowChunks::ended_key(const Row& row) noexcept { return row.ended() ? row.sequence().value() : kNever; }
 
-void RowChunks::lower(MinimumTree& tree, Bounds Chunk::*bounds, Slot slot, std::uint64_t key) {
+void RowChunks::lower(MinimumTree& tree, Bounds Chunk::*bounds, RowSlot slot, std::uint64_t key) {
   const std::size_t number = slot.value() / kChunkRows;
   std::uint64_t& bound = (chunks_[number].*bounds)[slot.value() % kChunkRows / kBlockRows];
   if (key >= bound) return;
@@ -96,7 +96,7 @@ void RowChunks::lower(MinimumTree& tree, Bounds Chunk::*bounds, Slot slot, std::
 }
 
 template <class Key>
-std::optional<Slot> RowChunks::lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key) {
+std::optional<RowSlot> RowChunks::lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key) {
   while (tree.minimum() != kNever) {
     const std::size_t number = tree.minimum_leaf();
     Chunk& chunk = chunks_[number];
@@ -105,11 +105,11 @@ std::optional<Slot> RowChunks::lowest(MinimumTree& tree, Bounds Chunk::*bounds, 
                        static_cast<std::uint32_t>(bound - (chunk.*bounds).begin()) * kBlockRows;
     const std::uint32_t last = std::min({first + kBlockRows, static_cast<std::uint32_t>((number + 1) * kChunkRows), end_});
     std::uint64_t smallest = kNever;
-    Slot found;
+    RowSlot found;
     for (std::uint32_t slot = first; slot < last; ++slot) {
-      if (const std::uint64_t value = key(at(Slot(slot))); value < smallest) {
+      if (const std::uint64_t value = key(at(RowSlot(slot))); value < smallest) {
         smallest = value;
-        found = Slot(slot);
+        found = RowSlot(slot);
       }
     }
     if (smallest == *bound) return found;

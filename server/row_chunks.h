@@ -28,27 +28,27 @@ class RowChunks {
   };
 
   /// A slot whose row is empty (state none).
-  Slot take();
+  RowSlot take();
   /// Makes a slot free.
-  void give_back(Slot slot);
-  Row& at(Slot slot) noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
-  const Row& at(Slot slot) const noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
+  void give_back(RowSlot slot);
+  Row& at(RowSlot slot) noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
+  const Row& at(RowSlot slot) const noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
   /// Slots ever used: 0..end-1.
   std::uint32_t end() const noexcept { return end_; }
 
-  std::int64_t quantity(Slot slot) const noexcept;
-  void set_quantity(Slot slot, std::int64_t quantity);
-  Link& link(Slot slot);
+  std::int64_t quantity(RowSlot slot) const noexcept;
+  void set_quantity(RowSlot slot, std::int64_t quantity);
+  Link& link(RowSlot slot);
 
   /// Must be called when a row became RESERVED with a deadline, or ended.
-  void note_deadline(Slot slot);
-  void note_ended(Slot slot);
+  void note_deadline(RowSlot slot);
+  void note_ended(RowSlot slot);
   /// No RESERVED row is due before this; kNever when there is none with a deadline.
   std::uint64_t deadline_bound() const noexcept { return deadlines_.minimum(); }
   /// The RESERVED row with the earliest deadline (of equals, the lowest slot of the first block).
-  std::optional<Slot> earliest_deadline();
+  std::optional<RowSlot> earliest_deadline();
   /// The ended row with the lowest last sequence.
-  std::optional<Slot> oldest_ended();
+  std::optional<RowSlot> oldest_ended();
 
   /// Frees up to `chunks` chunks from the end, calling `on_row` for each row in use; true when nothing is left. Between
   /// the first call and the last nothing else may be called.
@@ -57,7 +57,7 @@ class RowChunks {
     for (; chunks > 0 && !chunks_.empty(); --chunks) {
       const auto first = static_cast<std::uint32_t>((chunks_.size() - 1) * kChunkRows);
       for (std::uint32_t slot = first; slot < end_; ++slot) {
-        if (at(Slot(slot)).state() != ReservationState::none) on_row(at(Slot(slot)));
+        if (at(RowSlot(slot)).state() != ReservationState::none) on_row(at(RowSlot(slot)));
       }
       end_ = std::min(end_, first);
       chunks_.pop_back();
@@ -84,9 +84,9 @@ class RowChunks {
   void add_room();
   static std::uint64_t deadline_key(const Row& row) noexcept;
   static std::uint64_t ended_key(const Row& row) noexcept;
-  void lower(MinimumTree& tree, Bounds Chunk::*bounds, Slot slot, std::uint64_t key);
+  void lower(MinimumTree& tree, Bounds Chunk::*bounds, RowSlot slot, std::uint64_t key);
   template <class Key>
-  std::optional<Slot> lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key);
+  std::optional<RowSlot> lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key);
 
   std::vector<Chunk> chunks_;
   std::uint32_t end_ = 0;

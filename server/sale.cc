@@ -11,7 +11,7 @@ std::int64_t Sale::units(const UserId& user) const {
   return entry == nullptr ? 0 : entry->units;
 }
 
-void Sale::add(const UserId& user, ItemNumber item, Slot slot, std::int64_t quantity) {
+void Sale::add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity) {
   const std::uint64_t hash = pools_.names.hash(user);
   Entry* entry = find(user, hash);
   if (entry == nullptr) {
@@ -28,7 +28,7 @@ void Sale::add(const UserId& user, ItemNumber item, Slot slot, std::int64_t quan
   entry->newest_slot = slot.value();
 }
 
-void Sale::remove(const UserId& user, ItemNumber item, Slot slot, std::int64_t quantity) {
+void Sale::remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity) {
   const std::uint64_t hash = pools_.names.hash(user);
   Entry* entry = find(user, hash);
   CHECK(entry != nullptr && entry->count > 0 && entry->units >= quantity);

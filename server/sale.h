@@ -19,8 +19,8 @@ class Sale {
   const std::string& tag() const noexcept { return tag_; }
   std::int64_t units(const UserId& user) const;
   /// A reservation of this user became live, or is live no longer. REQUIRES: what is removed was added.
-  void add(const UserId& user, ItemNumber item, Slot slot, std::int64_t quantity);
-  void remove(const UserId& user, ItemNumber item, Slot slot, std::int64_t quantity);
+  void add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity);
+  void remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity);
   /// The item of the user's newest live reservation, where that is known: none once that one has ended.
   ItemNumber newest_item(const UserId& user) const;
 
