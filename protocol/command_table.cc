@@ -17,9 +17,9 @@ constexpr CommandEntry kCommands[] = {
 #undef HOLDFAST_SESSION
 };
 
-constexpr std::size_t kNameBytesMax = 128;      // what an error text repeats of a name
-constexpr std::size_t kArgumentsBytesMax = 128; // and of the arguments behind it
-constexpr std::size_t kBuckets = 512;           // a power of two, a few times the number of commands
+constexpr std::size_t kNameBytesMax = 128;       // what an error text repeats of a name
+constexpr std::size_t kArgumentsBytesMax = 128;  // and of the arguments behind it
+constexpr std::size_t kBuckets = 512;            // a power of two, a few times the number of commands
 constexpr std::uint8_t kNone = 0xff;
 static_assert(std::size(kCommands) < kNone && std::size(kCommands) * 2 < kBuckets);
 

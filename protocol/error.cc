@@ -21,9 +21,7 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 const ErrorEntry* error_table_begin() noexcept { return std::begin(kErrors); }
 const ErrorEntry* error_table_end() noexcept { return std::end(kErrors); }
 
-std::string_view error_wire_word(ErrorCode code) noexcept {
-  return kErrors[static_cast<std::size_t>(code)].wire;
-}
+std::string_view error_wire_word(ErrorCode code) noexcept { return kErrors[static_cast<std::size_t>(code)].wire; }
 
 void throw_exception_from_error(const Error& error, const boost::source_location& where) {
   std::fprintf(stderr, "value of a failed result: %.*s\n", static_cast<int>(error.text().size()), error.text().data());

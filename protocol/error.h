@@ -87,7 +87,7 @@ class Echo {
 }  // namespace holdfast
 
 /// Leaves the function with the error of a failed result; for Result<void> and for results whose value is unused.
-#define HOLDFAST_TRY(expression)                                      \
-  do {                                                                \
+#define HOLDFAST_TRY(expression)                                                \
+  do {                                                                          \
     if (auto try_result = (expression); !try_result) return try_result.error(); \
   } while (false)

@@ -80,7 +80,8 @@ TEST_CASE("command table: a number of words that does not fit is refused, one th
     const std::size_t least = least_words(entry);
     CHECK(find_command(request_of(entry, least)).has_value());
     CHECK(find_command(request_of(entry, least + 1)).has_value() == (entry.arity < 0));
-    if (least > (entry.subcommand.empty() ? 1U : 2U)) CHECK_FALSE(find_command(request_of(entry, least - 1)).has_value());
+    if (least > (entry.subcommand.empty() ? 1U : 2U))
+      CHECK_FALSE(find_command(request_of(entry, least - 1)).has_value());
   }
 }
 
@@ -136,7 +137,8 @@ TEST_CASE("command table: letters compare without regard to case, other bytes as
 
 TEST_CASE("command table: every role has its name") {
   std::set<std::string_view> names;
-  for (const Role role : {Role::any, Role::reader, Role::buyer, Role::loader, Role::relay, Role::admin, Role::metrics}) {
+  for (const Role role :
+       {Role::any, Role::reader, Role::buyer, Role::loader, Role::relay, Role::admin, Role::metrics}) {
     CHECK(names.insert(role_name(role)).second);
   }
   CHECK(role_name(Role::buyer) == "buyer");

@@ -82,7 +82,8 @@ TEST_CASE("item name: slots are Redis Cluster's (RC-111)") {
 }
 
 TEST_CASE("user: a canonical decimal number below 2^64 is a number") {
-  for (const std::string_view text : {"0", "7", "42", "9007199254740993", "9999999999999999999", "18446744073709551615"}) {
+  for (const std::string_view text :
+       {"0", "7", "42", "9007199254740993", "9999999999999999999", "18446744073709551615"}) {
     CAPTURE(text);
     CHECK(user(text).kind() == UserId::Kind::number);
     CHECK(user(text).bytes().empty());
@@ -93,8 +94,8 @@ TEST_CASE("user: a canonical decimal number below 2^64 is a number") {
 }
 
 TEST_CASE("user: numbers in any other form are bytes and name other users") {
-  for (const std::string_view text : {"18446744073709551616", "99999999999999999999", "184467440737095516150", "007", "00",
-                                      "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1f", "-"}) {
+  for (const std::string_view text : {"18446744073709551616", "99999999999999999999", "184467440737095516150", "007",
+                                      "00", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1f", "-"}) {
     CAPTURE(text);
     CHECK(user(text).kind() == UserId::Kind::bytes);
     CHECK(user(text).number() == 0);
@@ -179,8 +180,8 @@ TEST_CASE("numbers: a canonical one has digits only, no leading zero, and is at 
   CHECK_FALSE(parse_canonical("9007199254740992", std::uint64_t{kStockMax}, number));
   CHECK(parse_canonical("18446744073709551615", UINT64_MAX, number));
   CHECK(number == UINT64_MAX);
-  for (const std::string_view text :
-       {"", "01", "00", "-0", "-1", "+1", " 1", "1 ", "1a", "a", "1.5", "18446744073709551616", "100000000000000000000"}) {
+  for (const std::string_view text : {"", "01", "00", "-0", "-1", "+1", " 1", "1 ", "1a", "a", "1.5",
+                                      "18446744073709551616", "100000000000000000000"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_canonical(text, UINT64_MAX, number));
   }

@@ -101,8 +101,7 @@ TEST_CASE("reply: a verbatim text carries its kind in RESP3 and is a bulk in RES
   static constexpr std::string_view kInfo = "# Cluster\r\ncluster_enabled:0\r\n";
   CHECK(resp3([](ReplyWriter& reply) { reply.verbatim(kInfo); }) ==
         "=34\r\ntxt:# Cluster\r\ncluster_enabled:0\r\n\r\n");
-  CHECK(resp2([](ReplyWriter& reply) { reply.verbatim(kInfo); }) ==
-        "$30\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n");
+  CHECK(resp2([](ReplyWriter& reply) { reply.verbatim(kInfo); }) == "$30\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n");
 }
 
 TEST_CASE("reply: replies follow each other in one buffer") {
