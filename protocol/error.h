@@ -39,6 +39,8 @@ class [[nodiscard]] Error {
  public:
   static constexpr std::size_t kTextBytesMax = 400;
 
+  /// Without a text; boost::system::result::error() of 1.81 wants it, for a result that holds a value.
+  Error() noexcept : Error(ErrorCode::err, {}) {}
   Error(ErrorCode code, std::string_view text) noexcept
       : code_(code), size_(static_cast<std::uint16_t>(std::min(text.size(), kTextBytesMax))) {
     std::copy_n(text.data(), size_, text_.data());
