@@ -41,7 +41,7 @@ Result<std::size_t> SimulatedFile::read(std::uint64_t offset, std::span<std::byt
 }
 
 Result<void> SimulatedFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-  CHECK(mode_ != OpenMode::read && mode_ != OpenMode::read_suspicious);
+  CHECK(mode_ == OpenMode::create || mode_ == OpenMode::write);
   const auto fault = note(IoCall::write);
   if (!fault) return fault.error();
   HOLDFAST_TRY(disk_.write(entry(), *fault, offset, bytes));
