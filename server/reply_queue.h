@@ -54,7 +54,7 @@ class ReplyQueue {
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
   std::uint32_t early_count_ = 0;  // answered entries of the ring
-  std::size_t begun_ = 0;  // where the reply between begin() and end() starts
+  std::size_t begun_ = 0;          // where the reply between begin() and end() starts
   std::size_t sent_ = 0;
   std::string out_;
   std::string early_;

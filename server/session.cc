@@ -20,8 +20,10 @@ bool may_be_large(CommandId id) noexcept {
     case CommandId::sscan:
     case CommandId::reservation_list:
     case CommandId::item_list:
-    case CommandId::item_verify: return true;
-    default: return false;
+    case CommandId::item_verify:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -116,7 +118,8 @@ std::string Session::describe(WallTime now) const {
   const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
   std::string command = "NULL";
   if (last_ != nullptr) {
-    command = last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
+    command =
+        last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
     std::transform(command.begin(), command.end(), command.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   }
