@@ -288,7 +288,7 @@ Result<void> Log::Impl::check_identity(nanoseconds now) {
 }
 
 void Log::Impl::check_space(nanoseconds now) {
-  space_due_ = now + kSpaceEvery;
+  space_due_ = now + (space_low_ ? kLowSpaceEvery : kSpaceEvery);
   const auto free = files().free_bytes(settings().directory);
   if (!free) return alarms_.raise(LogAlarm::space_unknown, free.error().text());
   alarms_.clear(LogAlarm::space_unknown);
