@@ -87,7 +87,8 @@ std::span<const CommandEntry> command_table() noexcept { return kCommands; }
 
 Result<const CommandEntry*> find_command(Words words) {
   const CommandEntry* entry = find_entry(words[0], {});
-  if (entry == nullptr && words.size() > 1) entry = find_entry(words[0], words[1]);
+  // COMMAND is a command by itself and has subcommands too.
+  if (words.size() > 1 && (entry == nullptr || entry->id == CommandId::command)) entry = find_entry(words[0], words[1]);
   if (entry == nullptr) {
     if (!is_container(words[0])) return unknown_command(words);
     if (words.size() == 1) return wrong_arity(words[0], {});

@@ -33,7 +33,7 @@ class File {
   virtual ~File() = default;
   /// Fills the whole span from `offset`; returns how many bytes were read, fewer only at the end of the file.
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) = 0;
-  /// Writes the whole span at `offset`. Not durable until sync().
+  /// Writes the whole span at `offset`. Not durable until sync(). REQUIRES: opened to create or to write.
   virtual Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   /// Writes the whole span and returns only when it is durable. REQUIRES: opened for_durable_writes; buffer, offset and
   /// length multiples of kBlockBytes; the range lies inside the file.
@@ -65,7 +65,7 @@ class FileSystem {
   /// Names in the directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
   virtual Result<bool> exists(const std::string& path) = 0;
-  /// Creates the directory (mode 0700) and its missing parents; it may exist.
+  /// Creates the directory (mode 0700) and its missing parents, durably; it may exist.
   virtual Result<void> make_directory(const std::string& directory) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
   virtual Result<void> remove(const std::string& path) = 0;
