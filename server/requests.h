@@ -84,17 +84,17 @@ enum class SetField : std::uint8_t { limit, ttl, max_hold, opens_at, closes_at, 
 struct ItemSetRequest {
   ItemName item;
   SetField field{};
-  std::int64_t value = 0;          // all fields but currency
-  std::string_view text;           // currency
-  std::string_view expected;       // as it was written
+  std::int64_t value = 0;     // all fields but currency
+  std::string_view text;      // currency
+  std::string_view expected;  // as it was written
 };
 
 /// A write to {item}:stock.
 struct StockWrite {
   ItemName item;
-  std::int64_t value = 0;          // the stock, or the difference
-  bool only_new = false;           // NX
-  bool only_old = false;           // XX
+  std::int64_t value = 0;                // the stock, or the difference
+  bool only_new = false;                 // NX
+  bool only_old = false;                 // XX
   std::optional<Millis> expires_in{};    // EX, PX
   std::optional<WallTime> expires_at{};  // EXAT, PXAT
 };
