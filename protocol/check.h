@@ -9,12 +9,12 @@ namespace holdfast {
 
 }  // namespace holdfast
 
-#define CHECK(condition)                                                                 \
-  (__builtin_expect(static_cast<bool>(condition), 1) ? static_cast<void>(0)              \
+#define CHECK(condition)                                                    \
+  (__builtin_expect(static_cast<bool>(condition), 1) ? static_cast<void>(0) \
                                                      : ::holdfast::check_failed(__FILE__, __LINE__, #condition))
 
 #ifdef NDEBUG
-#define DCHECK(condition) static_cast<void>(0)
+#define DCHECK(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))  // compiled, not evaluated
 #else
 #define DCHECK(condition) CHECK(condition)
 #endif

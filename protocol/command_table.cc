@@ -17,9 +17,9 @@ constexpr CommandEntry kCommands[] = {
 #undef HOLDFAST_SESSION
 };
 
-constexpr std::size_t kNameBytesMax = 128;      // what an error text repeats of a name
-constexpr std::size_t kArgumentsBytesMax = 128; // and of the arguments behind it
-constexpr std::size_t kBuckets = 512;           // a power of two, a few times the number of commands
+constexpr std::size_t kNameBytesMax = 128;       // what an error text repeats of a name
+constexpr std::size_t kArgumentsBytesMax = 128;  // and of the arguments behind it
+constexpr std::size_t kBuckets = 512;            // a power of two, a few times the number of commands
 constexpr std::uint8_t kNone = 0xff;
 static_assert(std::size(kCommands) < kNone && std::size(kCommands) * 2 < kBuckets);
 
@@ -67,9 +67,8 @@ Error unknown_command(Words words) {
   std::string arguments;
   for (const auto word : words.subspan(1)) {
     if (arguments.size() >= kArgumentsBytesMax) break;
-    arguments += '\'';
-    arguments += word.substr(0, kArgumentsBytesMax - arguments.size());
-    arguments += "' ";
+    const auto shown = word.substr(0, kArgumentsBytesMax - arguments.size());
+    arguments.append("'").append(shown).append("' ");
   }
   return Error::format(ErrorCode::err, "unknown command '{}', with args beginning with: {}",
                        words[0].substr(0, kNameBytesMax), arguments);
@@ -88,7 +87,8 @@ std::span<const CommandEntry> command_table() noexcept { return kCommands; }
 
 Result<const CommandEntry*> find_command(Words words) {
   const CommandEntry* entry = find_entry(words[0], {});
-  if (entry == nullptr && words.size() > 1) entry = find_entry(words[0], words[1]);
+  // COMMAND is a command by itself and has subcommands too.
+  if (words.size() > 1 && (entry == nullptr || entry->id == CommandId::command)) entry = find_entry(words[0], words[1]);
   if (entry == nullptr) {
     if (!is_container(words[0])) return unknown_command(words);
     if (words.size() == 1) return wrong_arity(words[0], {});

@@ -30,7 +30,7 @@ struct CommandEntry {
   int arity;                    // words including the name (and subcommand); negative: at least
   Role role;
   CommandAccess access;
-  int key;                      // position of the item or key argument; 0: none
+  int key;  // position of the item or key argument; 0: none
   std::string_view syntax;
   std::string_view summary;
 };

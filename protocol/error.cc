@@ -21,9 +21,7 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 const ErrorEntry* error_table_begin() noexcept { return std::begin(kErrors); }
 const ErrorEntry* error_table_end() noexcept { return std::end(kErrors); }
 
-std::string_view error_wire_word(ErrorCode code) noexcept {
-  return kErrors[static_cast<std::size_t>(code)].wire;
-}
+std::string_view error_wire_word(ErrorCode code) noexcept { return kErrors[static_cast<std::size_t>(code)].wire; }
 
 void throw_exception_from_error(const Error& error, const boost::source_location& where) {
   std::fprintf(stderr, "value of a failed result: %.*s\n", static_cast<int>(error.text().size()), error.text().data());
@@ -32,11 +30,12 @@ void throw_exception_from_error(const Error& error, const boost::source_location
 
 Echo::Echo(std::string_view input) noexcept {
   constexpr std::string_view kCut = "...";
+  std::size_t cut_at = 0;  // where the mark goes if the rest turns out not to fit
   for (const char c : input) {
     const auto byte = static_cast<unsigned char>(c);
     const bool printable = byte >= 0x20 && byte < 0x7f;
-    if (size_ + (printable ? 1 : 4) > kTextBytesMax - kCut.size()) {
-      size_ = static_cast<std::size_t>(std::copy(kCut.begin(), kCut.end(), text_.begin() + size_) - text_.begin());
+    if (size_ + (printable ? 1 : 4) > kTextBytesMax) {
+      size_ = cut_at + kCut.copy(text_.data() + cut_at, kCut.size());
       return;
     }
     if (printable) {
@@ -44,6 +43,7 @@ Echo::Echo(std::string_view input) noexcept {
     } else {
       for (const char part : {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15]}) text_[size_++] = part;
     }
+    if (size_ + kCut.size() <= kTextBytesMax) cut_at = size_;
   }
 }
 

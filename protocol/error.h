@@ -71,7 +71,8 @@ using Result = boost::system::result<T, Error>;
 /// Found by boost::system::result; stops the process, since value() was taken without a check.
 [[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
 
-/// At most 128 bytes of input for an error text: bytes that are not printable ASCII shown as \xNN, cut with "...".
+/// Input as an error text repeats it: bytes that are not printable ASCII as \xNN, and what is then longer than 128 bytes
+/// cut to that with "..." at its end.
 class Echo {
  public:
   explicit Echo(std::string_view input) noexcept;
@@ -86,7 +87,7 @@ class Echo {
 }  // namespace holdfast
 
 /// Leaves the function with the error of a failed result; for Result<void> and for results whose value is unused.
-#define HOLDFAST_TRY(expression)                                      \
-  do {                                                                \
+#define HOLDFAST_TRY(expression)                                                \
+  do {                                                                          \
     if (auto try_result = (expression); !try_result) return try_result.error(); \
   } while (false)

@@ -17,6 +17,8 @@ class ReplyWriter {
   ReplyWriter(std::string& out, RespVersion version) noexcept : out_(out), version_(version) {}
 
   RespVersion version() const noexcept { return version_; }
+  /// HELLO's own reply is the first one in the version that it asks for.
+  void set_version(RespVersion version) noexcept { version_ = version; }
   /// ":n"
   void integer(std::int64_t number);
   /// "+text"; REQUIRES: no CR or LF in it.

@@ -71,9 +71,10 @@ inline constexpr WallTime wall_time(std::int64_t ms) noexcept { return WallTime(
 
 /// What a step is told of time.
 struct Now {
-  HoldTime hold;     // the last whole millisecond that has passed on the hold clock
-  WallTime wall;     // the last whole millisecond of the wall clock
-  Millis round_up{}; // 1 ms when part of the next hold millisecond has passed: added to new deadlines, so none is early
+  HoldTime hold;  // the last whole millisecond that has passed on the hold clock
+  WallTime wall;  // the last whole millisecond of the wall clock
+  /// 1 ms when part of the next hold millisecond has passed: added to new deadlines, so that none is early.
+  Millis round_up{};
 };
 
 inline constexpr std::uint64_t operator""_KiB(unsigned long long n) { return n << 10; }

@@ -39,13 +39,13 @@ enum class LimitScope : std::uint8_t { item = 0, sale = 1 };
 
 /// What LOAD gives an item and SET may change.
 struct ItemDefinition {
-  std::int64_t stock = 0;                 // as loaded; ADJUST and the Redis view change the counters, not this
-  std::int64_t limit = 1;                 // units per user; 0: none
+  std::int64_t stock = 0;  // as loaded; ADJUST and the Redis view change the counters, not this
+  std::int64_t limit = 1;  // units per user; 0: none
   LimitScope scope = LimitScope::item;
   Millis ttl{std::chrono::minutes(10)};
   Millis max_hold{std::chrono::minutes(30)};
-  WallTime opens_at{};                    // 0: unset
-  WallTime closes_at{};                   // 0: unset
+  WallTime opens_at{};   // 0: unset
+  WallTime closes_at{};  // 0: unset
   std::int64_t price = 0;
   std::string currency;
   std::string sale;
@@ -54,16 +54,16 @@ struct ItemDefinition {
 };
 
 enum class ItemEvent : std::uint8_t {
-  load = 1,     // a new version, in DRAFT; sequence 1
+  load = 1,  // a new version, in DRAFT; sequence 1
   ready = 2,
-  open = 3,     // by command or by its window (by_window)
+  open = 3,  // by command or by its window (by_window)
   pause = 4,
-  close = 5,    // by command or by its window (by_window)
-  drop = 6,     // the last record of a version; a tombstone stays
-  adjust = 7,   // delta, adjust_id, reason
-  set = 8,      // a field of the definition
-  stock = 9,    // the Redis view's SET, INCRBY, DECRBY: delta
-  returns = 10, // held or freed; delta: units that moved from held to available
+  close = 5,     // by command or by its window (by_window)
+  drop = 6,      // the last record of a version; a tombstone stays
+  adjust = 7,    // delta, adjust_id, reason
+  set = 8,       // a field of the definition
+  stock = 9,     // the Redis view's SET, INCRBY, DECRBY: delta
+  returns = 10,  // held or freed; delta: units that moved from held to available
   fence = 11,
   unfence = 12,
 };
@@ -74,18 +74,25 @@ struct ItemRecord {
   bool by_window = false;
   std::string_view name;
   ItemVersion version;
-  ItemState state{};      // after
+  ItemState state{};  // after
   bool returns_held = false;
   bool fenced = false;
   ItemDefinition definition;
   Counters after;
-  std::int64_t total = 0;  // after; differs from the sum of `after` only where a fence says so
-  std::int64_t delta = 0;  // adjust, stock, returns
-  ReservationId adjust_id; // adjust
-  std::string_view reason; // adjust; at most 256 bytes
+  std::int64_t total = 0;   // after; differs from the sum of `after` only where a fence says so
+  std::int64_t delta = 0;   // adjust, stock, returns
+  ReservationId adjust_id;  // adjust
+  std::string_view reason;  // adjust; at most 256 bytes
 };
 
-enum class ReservationState : std::uint8_t { none = 0, reserved = 1, confirmed = 2, released = 3, expired = 4, refunded = 5 };
+enum class ReservationState : std::uint8_t {
+  none = 0,
+  reserved = 1,
+  confirmed = 2,
+  released = 3,
+  expired = 4,
+  refunded = 5
+};
 
 enum class ReservationEvent : std::uint8_t {
   reserve = 1,
@@ -100,12 +107,12 @@ enum class ReservationEvent : std::uint8_t {
 /// A change of one reservation.
 struct ReservationRecord {
   ReservationEvent event{};
-  bool exclusive = false;           // reserve: limit 1 and scope item at the time
-  bool write_off = false;           // release, refund: the units left the total
+  bool exclusive = false;  // reserve: limit 1 and scope item at the time
+  bool write_off = false;  // release, refund: the units left the total
   ReservationId id;
   UserId user;
   Quantity quantity;
-  std::optional<HoldTime> deadline; // reserve, extend: the new one; nothing: no deadline
+  std::optional<HoldTime> deadline;  // reserve, extend: the new one; nothing: no deadline
   Counters after;
 };
 

@@ -12,7 +12,6 @@ import random
 import shlex
 import sys
 import threading
-import time
 
 import ledger
 from machine import Broken, Machine
@@ -121,7 +120,7 @@ class Run:
         for worker in workers:
             worker.start()
         if way in ("kill", "kill in recovery"):
-            time.sleep(dice.random() * self.options.load_seconds)
+            self.machine.exit_status(dice.random() * self.options.load_seconds)
             self.expect_running()
             self.machine.kill()
         else:

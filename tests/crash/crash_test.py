@@ -17,7 +17,7 @@ TOOLS = None
 
 def crash(*options, mutant=None, kills=8):
     stand_in = f"{sys.executable} {HERE}/stand_in.py" + (f" --mutant {mutant}" if mutant else "")
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory(dir=TOOLS.folder) as folder:
         return subprocess.run([sys.executable, f"{HERE}/crash.py", "--server", stand_in, "--shim", TOOLS.shim, "--undo", TOOLS.undo,
                                "--kills", str(kills), "--seed", "2", "--folder", folder, "--load-seconds", "0.2", *options],
                               capture_output=True, text=True)
@@ -47,5 +47,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--shim", required=True)
     parser.add_argument("--undo", required=True)
+    parser.add_argument("--folder", default=".", help="on a disk, for data directories")
     TOOLS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])

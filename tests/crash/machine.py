@@ -61,7 +61,7 @@ class Machine:
                 return self.start(faults, tries - 1)
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise Broken(f"start-up needs help: exit status {self.process.poll()}, output ends {self.output_tail()!r}")
-            time.sleep(0.01)
+            self.exit_status(0.01)
 
     def serves(self):
         try:

@@ -1,0 +1,252 @@
+// The inventory's spine: groups and durability, look-ups, and how a decided change becomes a record and is applied.
+#include "server/inventory.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+
+namespace holdfast {
+namespace {
+
+constexpr std::uint64_t kRowSeed = 1;  // purposes of IdMaker::seed
+constexpr std::uint64_t kNameSeed = 2;
+
+/// Units that a change moves between two counters, or out of the total.
+Counters moved(Counters counters, std::int64_t Counters::*from, std::int64_t Counters::*to, std::int64_t quantity) {
+  counters.*from -= quantity;
+  if (to != nullptr) counters.*to += quantity;
+  return counters;
+}
+
+}  // namespace
+
+std::size_t Inventory::NameHash::operator()(std::string_view name) const noexcept {
+  return XXH3_64bits_withSeed(name.data(), name.size(), seed);
+}
+
+Inventory::Inventory(const Settings& settings, RecordSink& sink)
+    : settings_(settings),
+      sink_(sink),
+      id_maker_(settings.secret),
+      pools_(id_maker_.seed(kRowSeed)),
+      by_name_(0, NameHash{id_maker_.seed(kNameSeed)}),
+      sales_(0, NameHash{id_maker_.seed(kNameSeed)}) {}
+
+Inventory::~Inventory() {
+  for (auto& item : items_) {
+    if (item && item->sale != nullptr) leave_sale(*item);
+  }
+}
+
+void Inventory::open_group(GroupOrdinal group) {
+  CHECK(group > open_);
+  open_ = group;
+}
+
+StateHash Inventory::seal() {
+  for (const std::uint32_t index : touched_) {
+    Item* item = items_[index].get();
+    if (item == nullptr || !item->touched) continue;
+    item->touched = false;
+    const std::uint64_t parts[] = {item->number.value(),
+                                   item->version.value(),
+                                   static_cast<std::uint64_t>(item->state),
+                                   item->sequence.value(),
+                                   static_cast<std::uint64_t>(item->total),
+                                   static_cast<std::uint64_t>(item->counters.available),
+                                   static_cast<std::uint64_t>(item->counters.reserved),
+                                   static_cast<std::uint64_t>(item->counters.confirmed),
+                                   static_cast<std::uint64_t>(item->counters.held)};
+    const XXH128_hash_t hash = XXH3_128bits(parts, sizeof(parts));
+    hash_ -= item->hash;
+    item->hash = {hash.low64, hash.high64};
+    hash_ += item->hash;
+  }
+  touched_.clear();
+  return hash_;
+}
+
+void Inventory::on_group_durable(GroupOrdinal group, Lsn first) {
+  CHECK(group > durable_);
+  durable_ = group;
+  if (pending_.empty() || pending_.front().group != group) return;
+  PendingGroup done = std::move(pending_.front());
+  pending_.erase(pending_.begin());
+  // From the end, so that of several changes of one row the last gives its LSN.
+  for (auto pending = done.rows.rbegin(); pending != done.rows.rend(); ++pending) {
+    const Item* item = pending->item_index < items_.size() ? items_[pending->item_index].get() : nullptr;
+    if (item == nullptr || item->number != pending->item || pending->slot.value() >= item->rows->slots_end()) continue;
+    if (item->rows->row(pending->slot).pending_group() == group) {
+      item->rows->set_lsn(pending->slot, Lsn(first.value() + pending->position));
+    }
+  }
+  done.rows.clear();
+  spare_.push_back(std::move(done));
+}
+
+Item* Inventory::find(ItemName name, const Now& now) {
+  const auto found = by_name_.find(name.bytes());
+  if (found == by_name_.end() || found->second->item == nullptr) return nullptr;
+  Item* item = found->second->item;
+  if (windows_.at(item->index) <= static_cast<std::uint64_t>(to_ms(now.wall))) {
+    static_cast<void>(pass_windows(*item, now));  // an item it fences is told so by whatever is asked of it
+  }
+  return item;
+}
+
+Error Inventory::no_item(ItemName name) {
+  return Error::format(ErrorCode::no_item, "no item '{}'; load it with ITEM LOAD or ITEM CREATE",
+                       Echo(name.bytes()).text());
+}
+
+Error Inventory::fenced(const Item& item) {
+  return Error::format(ErrorCode::fenced, "{} {}", Echo(item.named->name).text(), item.sequence.value());
+}
+
+Item* Inventory::at_position(std::size_t position, const Now& now) {
+  Item* item = named_[position]->item;
+  if (item != nullptr && windows_.at(item->index) <= static_cast<std::uint64_t>(to_ms(now.wall))) {
+    static_cast<void>(pass_windows(*item, now));
+  }
+  return item;
+}
+
+Item* Inventory::find_number(ItemNumber number) const {
+  const auto found = by_number_.find(number.value());
+  return found == by_number_.end() ? nullptr : found->second;
+}
+
+RecordStamp Inventory::stamp_next(const Item& item, const Now& now) const {
+  return {Lsn(), now.hold, now.wall, item.number, item.sequence.next()};
+}
+
+Counters Inventory::after(const Item& item, ReservationEvent event, std::int64_t quantity,
+                          bool write_off) const noexcept {
+  const auto back = write_off ? nullptr : item.returns_held ? &Counters::held : &Counters::available;
+  switch (event) {
+    case ReservationEvent::reserve:
+      return moved(item.counters, &Counters::available, &Counters::reserved, quantity);
+    case ReservationEvent::confirm:
+      return moved(item.counters, &Counters::reserved, &Counters::confirmed, quantity);
+    case ReservationEvent::resume:
+      return moved(item.counters, &Counters::available, &Counters::confirmed, quantity);
+    case ReservationEvent::release:
+    case ReservationEvent::expire:
+      return moved(item.counters, &Counters::reserved, back, quantity);
+    case ReservationEvent::refund:
+      return moved(item.counters, &Counters::confirmed, back, quantity);
+    case ReservationEvent::extend:
+      break;
+  }
+  return item.counters;
+}
+
+ReservationRecord Inventory::record_of(const Item& item, RowSlot slot, ReservationEvent event) const {
+  ReservationRecord record;
+  record.event = event;
+  record.id = item.rows->row(slot).id;
+  record.user = item.rows->user(slot);
+  record.quantity = Quantity(item.rows->quantity(slot));
+  return record;
+}
+
+Result<RowSlot> Inventory::change(Item& item, std::optional<RowSlot> slot, ReservationRecord record, const Now& now) {
+  record.after = after(item, record.event, record.quantity.value(), record.write_off);
+  const std::int64_t total = item.total - (record.write_off ? record.quantity.value() : 0);
+  HOLDFAST_TRY(fence_if_broken(item, record.after, total, now));
+  const RecordStamp stamp = stamp_next(item, now);
+  const RecordPosition position = sink_.on_reservation(stamp, record);
+  const RowSlot changed = apply(item, slot, stamp, record);
+  note_change(item, stamp.sequence, open_);
+  note_row(item, changed, position);
+  if (item.rows->ended_count() >= ended_max(item) + kForgetMax) {
+    int budget = static_cast<int>(kForgetMax);
+    // At least the newest stays: the caller may still speak of it.
+    forget_ended(item, now, std::max<std::uint64_t>(ended_max(item), 1), budget);
+  }
+  return changed;
+}
+
+ItemRecord Inventory::record_of(const Item& item, ItemEvent event) const {
+  ItemRecord record;
+  record.event = event;
+  record.name = item.named->name;
+  record.version = item.version;
+  record.state = item.state;
+  record.returns_held = item.returns_held;
+  record.fenced = item.fenced;
+  record.definition = item.definition;
+  record.after = item.counters;
+  record.total = item.total;
+  return record;
+}
+
+Result<void> Inventory::change(Item& item, ItemRecord record, const Now& now) {
+  HOLDFAST_TRY(fence_if_broken(item, record.after, record.total, now));
+  const RecordStamp stamp = stamp_next(item, now);
+  sink_.on_item(stamp, record);
+  note_change(item, stamp.sequence, open_);
+  apply(item, record);
+  return {};
+}
+
+/// The law is looked at before and after. What would break it is not done; FENCE is, so that nothing else is either.
+Result<void> Inventory::fence_if_broken(Item& item, const Counters& after, std::int64_t total_after, const Now& now) {
+  if (lawful(item.counters, item.total) && lawful(after, total_after)) [[likely]]
+    return {};
+  ItemRecord record = record_of(item, ItemEvent::fence);
+  record.fenced = true;
+  const RecordStamp stamp = stamp_next(item, now);
+  sink_.on_item(stamp, record);
+  note_change(item, stamp.sequence, open_);
+  apply(item, record);
+  return fenced(item);
+}
+
+void Inventory::note_change(Item& item, Sequence sequence, GroupOrdinal group) {
+  item.sequence = sequence;
+  item.changed = group;
+  changed_ = std::max(changed_, group);
+  if (item.sale != nullptr) item.sale->changed = std::max(item.sale->changed, group);
+  if (item.touched) return;
+  item.touched = true;
+  touched_.push_back(item.index);
+}
+
+void Inventory::note_row(const Item& item, RowSlot slot, RecordPosition position) {
+  if (open_ == GroupOrdinal()) return;
+  item.rows->set_pending_group(slot, open_);
+  if (pending_.empty() || pending_.back().group != open_) {
+    PendingGroup group;
+    if (!spare_.empty()) {
+      group = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    group.group = open_;
+    pending_.push_back(std::move(group));
+  }
+  pending_.back().rows.push_back({item.index, item.number, slot, position});
+}
+
+InventoryMemory Inventory::memory() const {
+  InventoryMemory memory;
+  const auto count = [&](const ItemRows& rows) {
+    memory.rows += rows.row_bytes();
+    memory.indexes += rows.directory_bytes();
+  };
+  for (const auto& item : items_) {
+    if (!item) continue;
+    count(*item->rows);
+    memory.others += sizeof(Item) + sizeof(ItemRows);
+  }
+  for (const auto& rows : retired_) count(*rows);
+  memory.indexes += pools_.cells.bytes() + pools_.several.bytes();
+  memory.names = pools_.names.bytes();
+  memory.others += named_.capacity() * sizeof(NamedItem) + due_.bytes() + windows_.bytes();
+  for (const auto& group : pending_) memory.others += group.rows.capacity() * sizeof(PendingRow);
+  for (const auto& group : spare_) memory.others += group.rows.capacity() * sizeof(PendingRow);
+  return memory;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,89 @@
+// Every bound of connections, sessions, mailboxes and shards, and how they relate. Constants; any thread.
+#pragma once
+
+#include "protocol/resp_parser.h"
+#include "protocol/types.h"
+
+#include <cstddef>
+
+namespace holdfast {
+
+// One turn of the loop.
+
+/// Commands that are parsed before they are run: what a block carries.
+inline constexpr std::uint32_t kBlockCommandsMax = 64;
+/// Bytes of the words in a block; a longer command has a block of its own.
+inline constexpr std::size_t kBlockBytesMax = 4_KiB;
+/// Words in a block; a command of more words has a block of its own.
+inline constexpr std::size_t kBlockWordsMax = 512;
+/// A connection's share of a turn.
+inline constexpr std::uint32_t kTurnCommandsMax = 256;
+inline constexpr std::size_t kTurnBytesMax = 64_KiB;
+/// Readiness events taken from the system at once.
+inline constexpr int kEventsMax = 256;
+/// Connections accepted in one turn.
+inline constexpr int kAcceptsMax = 10;
+/// Blocks taken from one mailbox in one turn.
+inline constexpr std::size_t kBlocksPerSourceMax = 256;
+/// An idle thread sleeps this long at most.
+inline constexpr Millis kIdleSleep{1000};
+
+// What waits.
+
+/// Commands without a reply on one connection; from here on it is not read.
+inline constexpr std::uint32_t kUnansweredMax = 1024;
+/// Replies that a connection has not taken; from here on nothing more of it is executed.
+inline constexpr std::size_t kOutputBytesMax = 1_MiB;
+/// The largest single reply.
+inline constexpr std::size_t kReplyBytesMax = 8_MiB;
+/// A connection that leaves more than kOutputBytesMax unread for so long is closed.
+inline constexpr Millis kStalledOutput{10'000};
+/// Commands that one thread may have at one owner without replies.
+inline constexpr std::uint32_t kCreditsMax = 4096;
+/// Places in a ring between two threads.
+inline constexpr std::size_t kMailboxBlocksMax = 256;
+/// RESERVATION WAIT that wait at one owner; further ones are answered as things stand.
+inline constexpr std::size_t kWaitsMax = 1024;
+/// The longest TIMEOUT of RESERVATION WAIT.
+inline constexpr Millis kWaitMax{24 * 3600 * 1000};
+/// Sealed groups of one shard at the log. More than one would make batches smaller, and so more of them.
+inline constexpr std::size_t kGroupsAtLogMax = 1;
+/// Full groups may be there in any number up to this; then the shard runs nothing until the log has caught up.
+inline constexpr std::size_t kGroupsBehindMax = 64;
+/// Committed groups on their way back. A block of commands makes few groups, each of at least 16 KiB.
+inline constexpr std::size_t kCommittedMax = 4096;
+/// Blocks that a thread keeps for reuse, and what a block may have grown to in order to be kept.
+inline constexpr std::size_t kSpareBlocksMax = 512;
+inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
+
+// Connections.
+
+inline constexpr std::uint32_t kConnectionsMax = 10'000;
+/// Bytes of CLIENT SETNAME and of each SETINFO value.
+inline constexpr std::size_t kClientLabelBytesMax = 256;
+/// A buffer of a connection larger than this is given back when it is empty.
+inline constexpr std::size_t kKeptBufferBytesMax = 16_KiB;
+/// A listener that has no descriptors left tries again after this time.
+inline constexpr Millis kAcceptPause{100};
+/// Patterns of ITEM LIST, SSCAN, CONFIG GET and COMMAND LIST.
+inline constexpr std::size_t kPatternBytesMax = 128;
+/// SIGTERM: replies that are not taken by then are dropped.
+inline constexpr Millis kDrainMax{5000};
+
+// Time.
+
+/// The sweep is at most this late: looked at this often while the thread is busy, and by a timer when it is not.
+inline constexpr Millis kSweepEvery{20};
+inline constexpr Millis kSweepLateMax{100};
+
+static_assert(kTurnCommandsMax % kBlockCommandsMax == 0 && kTurnCommandsMax <= kUnansweredMax);
+static_assert(kUnansweredMax <= kCreditsMax);
+static_assert(kCreditsMax / kBlockCommandsMax < kMailboxBlocksMax, "full blocks of all credits fit the ring");
+static_assert(kRequestLimits.request_bytes_max >= kTurnBytesMax && kBlockBytesMax < kTurnBytesMax);
+static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply fits what may wait");
+static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
+static_assert(kOutputBytesMax < kReplyBytesMax);
+static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
+static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);
+
+}  // namespace holdfast

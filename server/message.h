@@ -1,0 +1,108 @@
+// What crosses from a connection to the owner of an item and back: blocks of commands, blocks of replies. A block is
+// written by one thread, handed over as a whole, read by another and reused there. Both ways also on one thread.
+#pragma once
+
+#include "protocol/command_table.h"
+#include "protocol/reply_writer.h"
+#include "server/limits.h"
+#include "server/reply_queue.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// Finds a connection of a thread again, or finds that it is gone: its place and how often that was used before.
+struct ConnectionKey {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+  bool operator==(const ConnectionKey&) const noexcept = default;
+};
+
+/// Where the reply to a command goes.
+struct ReplyAddress {
+  ConnectionKey connection;
+  ReplySlot slot;
+};
+
+/// One command on its way to an owner.
+struct StepCommand {
+  const CommandEntry* entry = nullptr;
+  ReplyAddress address;
+  RespVersion version = RespVersion::resp2;
+  Words words;
+};
+
+/// Up to kBlockCommandsMax commands with their words.
+class CommandBlock {
+ public:
+  /// Copies a command in; false when the block has no room for it. A block that is empty takes any command.
+  bool add(const StepCommand& command);
+  std::span<const StepCommand> commands() const noexcept { return {commands_.data(), count_}; }
+  bool empty() const noexcept { return count_ == 0; }
+  /// Empties the block for its next use.
+  void clear() noexcept;
+
+ private:
+  bool add_large(const StepCommand& command, std::size_t bytes);
+  static void copy(Words words, std::string_view* views, char* bytes) noexcept;
+
+  std::uint32_t count_ = 0;
+  std::uint32_t words_used_ = 0;
+  std::uint32_t bytes_used_ = 0;
+  std::array<StepCommand, kBlockCommandsMax> commands_;
+  std::array<std::string_view, kBlockWordsMax> words_;
+  std::array<char, kBlockBytesMax> bytes_;
+  // The one command of a block that it would not fit.
+  std::vector<std::string_view> large_words_;
+  std::vector<char> large_bytes_;
+};
+
+/// Replies for the connections of one thread.
+class ReplyBlock {
+ public:
+  struct Reply {
+    ReplyAddress address;
+    std::string_view bytes;
+  };
+
+  bool full() const noexcept { return heads_.size() >= kBlockCommandsMax || bytes_.size() >= kBlockBytesMax; }
+  bool empty() const noexcept { return heads_.empty(); }
+  std::size_t size() const noexcept { return heads_.size(); }
+  void add(ReplyAddress address, std::string_view bytes);
+  Reply reply(std::size_t index) const noexcept;
+  /// Empties the block; a large one gives its memory back.
+  void clear();
+
+ private:
+  struct Head {
+    ReplyAddress address;
+    std::size_t end;  // in bytes_
+  };
+  std::vector<Head> heads_;
+  std::string bytes_;
+};
+
+/// Blocks for reuse. One thread.
+template <class Block>
+class BlockPool {
+ public:
+  std::unique_ptr<Block> take() {
+    if (spare_.empty()) return std::make_unique<Block>();
+    std::unique_ptr<Block> block = std::move(spare_.back());
+    spare_.pop_back();
+    return block;
+  }
+  void give(std::unique_ptr<Block> block) {
+    if (spare_.size() >= kSpareBlocksMax) return;
+    block->clear();
+    spare_.push_back(std::move(block));
+  }
+
+ private:
+  std::vector<std::unique_ptr<Block>> spare_;
+};
+
+}  // namespace holdfast

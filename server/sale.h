@@ -1,0 +1,48 @@
+// The SCOPE-sale items that share a hash tag, and how many live units each user has over all of them.
+// One thread at a time.
+#pragma once
+
+#include "server/item_rows.h"
+
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+struct Item;
+
+class Sale {
+ public:
+  Sale(RowPools& pools, std::string tag);
+  ~Sale();
+
+  const std::string& tag() const noexcept { return tag_; }
+  std::int64_t units(const UserId& user) const;
+  /// A reservation of this user became live, or is live no longer. REQUIRES: what is removed was added.
+  void add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity);
+  void remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity);
+  /// The item of the user's newest live reservation, where that is known: none once that one has ended.
+  ItemNumber newest_item(const UserId& user) const;
+
+  std::vector<Item*> items;
+  GroupOrdinal changed;  // the newest group in which one of the items changed
+
+ private:
+  struct Entry {
+    UserRef user;
+    std::int64_t units;
+    std::uint64_t count;        // live reservations
+    std::uint64_t newest_item;  // 0: not known
+    std::uint32_t newest_slot;
+  };
+  static constexpr std::uint32_t kUnitBytes = 8;
+  static constexpr std::uint32_t kEntryUnits = sizeof(Entry) / kUnitBytes;
+
+  Entry* find(const UserId& user, std::uint64_t hash) const;
+
+  RowPools& pools_;
+  std::string tag_;
+  CellIndex users_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,87 @@
+// First half of opening a log: takes the lock, decides whether the directory may be used, and replays what is durable.
+//
+// Changes no byte of an existing log; all that is written comes with Log::start. Restartable: a crash at any instruction
+// and another run give the same result. One thread.
+#pragma once
+
+#include "storage/clock.h"
+#include "storage/file_system.h"
+#include "storage/hold_clock.h"
+#include "storage/limits.h"
+#include "storage/log_identity.h"
+#include "storage/record.h"
+#include "storage/state_hash.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace holdfast {
+
+enum class FsyncPolicy : std::uint8_t { always, everysec, never };
+
+struct LogSettings {
+  std::string directory;
+  std::uint64_t segment_bytes = kSegmentBytesDefault;
+  FsyncPolicy fsync = FsyncPolicy::always;
+  /// Refuse a missing or empty directory instead of starting a new log in it.
+  bool require_data = false;
+  Millis downtime_max = kDowntimeMaxDefault;
+  /// Records up to here are in the snapshot and not replayed; segments that end before it may be gone.
+  Lsn snapshot;
+  /// The highest LSN that anything outside the log proves to be durable: snapshot, sinks' acknowledgements.
+  Lsn floor;
+  /// Bytes of the last snapshot, for the space that must stay free.
+  std::uint64_t snapshot_bytes = 0;
+  /// Takes one line for the operator: warnings at start, alarms raised and cleared. Log thread. May be empty.
+  std::function<void(std::string_view)> notice;
+};
+
+/// How far a replay is.
+struct RecoveryProgress {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  Lsn lsn;
+};
+
+enum class RecoveryRow : std::uint8_t;
+
+/// What a replay found.
+struct RecoveredLog {
+  Lsn last_lsn;                     // the last durable record; none for an empty log
+  StateHash state;                  // as the last batch header has it: what the replayed state must hash to
+  std::uint64_t records = 0;        // given to the visitor
+  std::uint64_t dropped_bytes = 0;  // of a torn suffix that Log::start will copy aside
+  RecoveryRow tail{};               // how the last segment ends (recovery_tail.h)
+  bool unused_segment = false;      // a segment that was prepared and never begun follows it
+  bool created = false;             // the directory was empty: this is a new log
+};
+
+class LogRecovery {
+ public:
+  /// Locks the directory and reads mark and segment headers; a missing or empty directory becomes a new log (warning),
+  /// or is refused with `require_data`. Errors: locked, damaged, foreign, unsupported, not_found (require_data),
+  /// bad_option (segment_bytes), io_failed; each names the file and what to do.
+  static Result<std::unique_ptr<LogRecovery>> open(FileSystem& files, Clock& clock, Random& random,
+                                                   const LogSettings& settings);
+  ~LogRecovery();
+  LogRecovery(const LogRecovery&) = delete;
+  LogRecovery& operator=(const LogRecovery&) = delete;
+
+  /// Known before the replay, so that the inventory can be made with the log's secret.
+  const LogIdentity& identity() const noexcept;
+  /// Drives the visitor with every record after the snapshot, in LSN order, and decides what the end of the log is.
+  /// Errors: damaged, foreign, unsupported, io_failed with file and offset, or the visitor's own with these added.
+  /// REQUIRES: called once.
+  Result<RecoveredLog> replay(RecordVisitor& visitor,
+                              const std::function<void(const RecoveryProgress&)>& progress = {});
+
+ private:
+  friend class Log;
+  friend class Opening;
+  struct State;
+  explicit LogRecovery(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,47 @@
+# Sourced by tests/run.sh and tools/demo.sh: makes sure that the Debian packages of tests/packages.txt are there.
+# shellcheck shell=bash
+
+# The packages of the named sections of a list.
+packages_of() {
+  local list=$1
+  shift
+  awk -v wanted=" $* " '/^\[/ { on = index(wanted, " " substr($0, 2, length($0) - 2) " "); next }
+                        on && NF && !/^#/ { print $1 }' "$list"
+}
+
+# install_packages LIST SECTION...: installs what is missing and says so. Needs root and apt only when something is
+# missing; without them it names the missing packages and fails.
+install_packages() {
+  local package missing=()
+  local -a wanted
+  mapfile -t wanted < <(packages_of "$@")
+  if ! command -v dpkg-query >/dev/null; then
+    echo "This is no Debian system (no dpkg-query). Holdfast's scripts need these packages of Debian 12:" >&2
+    echo "  ${wanted[*]}" >&2
+    return 1
+  fi
+  for package in "${wanted[@]}"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+  done
+  if ((${#missing[@]} == 0)); then
+    echo "Packages: all ${#wanted[@]} are installed."
+    return 0
+  fi
+  if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
+    echo "Missing Debian packages: ${missing[*]}" >&2
+    echo "Not run by root with apt-get, so nothing was installed. Let root run:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+    return 1
+  fi
+  echo "Packages: installing ${#missing[@]} from Debian: ${missing[*]}"
+  local log status=0
+  log=$(mktemp)
+  { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    >"$log" 2>&1 </dev/null || status=$?
+  if ((status != 0)); then
+    cat "$log" >&2
+    echo "Installing packages failed (exit status $status); still missing of: ${missing[*]}" >&2
+  fi
+  rm -f "$log"
+  return "$status"
+}

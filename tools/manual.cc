@@ -1,0 +1,157 @@
+#include "tools/manual.h"
+
+#include "protocol/command_table.h"
+#include "protocol/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace holdfast {
+namespace {
+
+constexpr std::string_view kMade =
+    "<!-- Made by holdfast_manual from {}; a change goes there, then run build/release/bin/holdfast_manual "
+    "tools/manual. -->\n";
+
+/// For a cell of a Markdown table, where a bar would end it.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// For a line of roff: its escape character, its hyphen, and what would be a request at the start of a line.
+std::string roff(std::string_view text) {
+  std::string out = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string roff_head(std::string_view name, std::string_view summary) {
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return fmt::format(".TH {} 7 \"\" \"Holdfast\" \"Holdfast\"\n.SH NAME\n{} \\- {}\n", roff(upper), roff(name),
+                     summary);
+}
+
+// Commands.
+
+std::string full_name(const CommandEntry& command) {
+  std::string name(command.name);
+  if (!command.subcommand.empty()) name.append(" ").append(command.subcommand);
+  return name;
+}
+
+std::string words_of(const CommandEntry& command) {
+  return fmt::format("{}{} words", command.arity < 0 ? "at least " : "", std::abs(command.arity));
+}
+
+std::string_view access_name(CommandAccess access) {
+  if (access == CommandAccess::read) return "reads";
+  return access == CommandAccess::write ? "writes" : "touches no item";
+}
+
+std::string role_of(const CommandEntry& command) {
+  return command.role == Role::any ? "no role" : fmt::format("role {}", role_name(command.role));
+}
+
+/// One sentence: who may, what it does to items, where it is routed, how many words it has.
+std::string facts_of(const CommandEntry& command) {
+  const auto key = command.key == 0 ? std::string("names no item") : fmt::format("item in argument {}", command.key);
+  return fmt::format("Needs {}; {}; {}; {}.", role_of(command), access_name(command.access), key, words_of(command));
+}
+
+std::string commands_markdown() {
+  std::string out = "# Commands\n\n";
+  out += fmt::format(fmt::runtime(kMade), "protocol/commands.def");
+  out +=
+      "\nNames and option words are read in any case of letters. Words are counted with the command's name, arguments\n"
+      "without it. A user needs the role only where users are configured. What an error's first word means is in\n"
+      "[errors.md](errors.md).\n\n| command | what it does |\n|---|---|\n";
+  for (const auto& command : command_table()) {
+    std::string anchor = full_name(command);
+    std::transform(anchor.begin(), anchor.end(), anchor.begin(), [](char c) {
+      if (c == ' ') return '-';
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    out += fmt::format("| [{}](#{}) | {} |\n", full_name(command), anchor, cell(command.summary));
+  }
+  for (const auto& command : command_table()) {
+    out += fmt::format("\n## {}\n\n    {}\n\n{} {}\n", full_name(command), command.syntax, command.summary,
+                       facts_of(command));
+  }
+  return out;
+}
+
+std::string commands_roff() {
+  std::string out = roff_head("holdfast-commands", "the commands of holdfastd");
+  out += ".SH COMMANDS\n";
+  for (const auto& command : command_table()) {
+    out += fmt::format(".TP\n.B {}\n{}\n{}\n", roff(command.syntax), roff(command.summary), roff(facts_of(command)));
+  }
+  return out + ".SH SEE ALSO\n.BR holdfast\\-errors (7)\n";
+}
+
+// Errors. Those of operation share the first word of `err` and are known to people by their name.
+
+bool reaches_clients(const ErrorEntry& error) { return error.code == ErrorCode::err || error.wire != "ERR"; }
+
+std::vector<ErrorEntry> errors_where(bool to_clients) {
+  std::vector<ErrorEntry> out;
+  std::copy_if(error_table_begin(), error_table_end(), std::back_inserter(out),
+               [&](const ErrorEntry& error) { return reaches_clients(error) == to_clients; });
+  return out;
+}
+
+std::string errors_markdown() {
+  std::string out = "# Errors\n\n";
+  out += fmt::format(fmt::runtime(kMade), "protocol/errors.def");
+  out +=
+      "\nOutcomes of the business (sold out, the user's limit, closed ...) are integers, not errors. An error reply "
+      "is\n"
+      "`-WORD text`: a program looks at the word, a person reads the text.\n\n| word | what it means |\n|---|---|\n";
+  for (const auto& error : errors_where(true)) out += fmt::format("| `{}` | {} |\n", error.wire, cell(error.summary));
+  out +=
+      "\n## Errors of operation\n\nTold to whoever runs a program, by name; they never reach a client.\n\n"
+      "| name | what it means |\n|---|---|\n";
+  for (const auto& error : errors_where(false)) out += fmt::format("| `{}` | {} |\n", error.name, cell(error.summary));
+  return out;
+}
+
+std::string errors_roff() {
+  std::string out = roff_head("holdfast-errors", "what error replies of holdfastd mean");
+  out += ".SH REPLIES\n";
+  for (const auto& error : errors_where(true)) {
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(error.wire), roff(error.summary));
+  }
+  out += ".SH ERRORS OF OPERATION\nTold to whoever runs a program; they never reach a client.\n";
+  for (const auto& error : errors_where(false)) {
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(error.name), roff(error.summary));
+  }
+  return out + ".SH SEE ALSO\n.BR holdfast\\-commands (7)\n";
+}
+
+}  // namespace
+
+std::vector<ManualPage> manual_pages() {
+  return {{"commands.md", commands_markdown()},
+          {"errors.md", errors_markdown()},
+          {"holdfast-commands.7", commands_roff()},
+          {"holdfast-errors.7", errors_roff()}};
+}
+
+}  // namespace holdfast
