@@ -93,8 +93,7 @@ class CellIndex {
     if (from >= bucket.count) return bucket.count;
     const std::byte* tags = pool_.at(bucket.cells);
     const void* found = std::memchr(tags + from, tag_of(hash), bucket.count - from);
-    return found == nullptr ? bucket.count
-                            : static_cast<std::uint32_t>(static_cast<const std::byte*>(found) - tags);
+    return found == nullptr ? bucket.count : static_cast<std::uint32_t>(static_cast<const std::byte*>(found) - tags);
   }
   std::uint32_t value_at(const Bucket& bucket, std::uint32_t i) const noexcept {
     std::uint32_t value;

@@ -144,7 +144,8 @@ void write_family(ReplyWriter& reply, const Family& family) {
 }
 
 std::string_view group_of(const CommandEntry& entry) noexcept {
-  if (entry.home == CommandHome::session) return entry.role == Role::admin || entry.name == "INFO" ? "server" : "connection";
+  if (entry.home == CommandHome::session)
+    return entry.role == Role::admin || entry.name == "INFO" ? "server" : "connection";
   if (entry.name == "ITEM") return "item";
   if (entry.id < CommandId::item_load) return "reservation";
   return entry.name.front() == 'S' && entry.id != CommandId::set ? "set" : "string";
@@ -157,9 +158,8 @@ struct Argument {
 };
 
 bool is_token(std::string_view word) noexcept {
-  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || c == '-' || c == '|';
-  });
+  return !word.empty() &&
+         std::all_of(word.begin(), word.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '-' || c == '|'; });
 }
 
 std::vector<std::string_view> split(std::string_view text) {

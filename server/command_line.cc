@@ -1,9 +1,9 @@
 // The shell around CLI11 and toml++: texts come out of them, and the options' own table judges these.
 #include "server/options.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <toml++/toml.h>
+#include <CLI/CLI.hpp>
 
 #include <map>
 
@@ -31,12 +31,15 @@ void declare(CLI::App& app, Given& given) {
     const std::string flag = fmt::format("--{}", entry.name);
     const std::string key(entry.name);
     if (entry.kind == OptionKind::flag) {
-      app.add_flag_callback(flag, [&given, key] { given.values[key] = "yes"; }, help_text(entry));
+      app.add_flag_callback(
+          flag, [&given, key] { given.values[key] = "yes"; }, help_text(entry));
       continue;
     }
     app.add_option_function<std::string>(
            flag, [&given, key](const std::string& text) { given.values[key] = text; }, help_text(entry))
-        ->type_name(entry.kind == OptionKind::text ? "TEXT" : entry.kind == OptionKind::duration ? "DURATION" : "VALUE");
+        ->type_name(entry.kind == OptionKind::text       ? "TEXT"
+                    : entry.kind == OptionKind::duration ? "DURATION"
+                                                         : "VALUE");
   }
 }
 

@@ -16,10 +16,18 @@ struct FixedParameter {
 
 /// Redis's parameters that client libraries and tools read; here they cannot have another value.
 constexpr FixedParameter kFixed[] = {
-    {"appendfsync", "always"}, {"appendonly", "yes"},          {"cluster-enabled", "no"},
-    {"databases", "1"},        {"maxmemory", "0"},             {"maxmemory-policy", "noeviction"},
-    {"proto-max-bulk-len", "65536"}, {"replica-read-only", "yes"}, {"requirepass", ""},
-    {"save", ""},              {"slave-read-only", "yes"},     {"timeout", "0"},
+    {"appendfsync", "always"},
+    {"appendonly", "yes"},
+    {"cluster-enabled", "no"},
+    {"databases", "1"},
+    {"maxmemory", "0"},
+    {"maxmemory-policy", "noeviction"},
+    {"proto-max-bulk-len", "65536"},
+    {"replica-read-only", "yes"},
+    {"requirepass", ""},
+    {"save", ""},
+    {"slave-read-only", "yes"},
+    {"timeout", "0"},
 };
 
 bool wanted(Words patterns, std::string_view name) noexcept {

@@ -136,7 +136,9 @@ void replication_section(Text& text, const ServerStatus& status) {
 }
 
 void cpu_section(Text& text, const ServerStatus& status) {
-  const auto seconds = [](std::uint64_t micros) { return fmt::format("{}.{:06}", micros / 1'000'000, micros % 1'000'000); };
+  const auto seconds = [](std::uint64_t micros) {
+    return fmt::format("{}.{:06}", micros / 1'000'000, micros % 1'000'000);
+  };
   line(text, "used_cpu_sys", seconds(status.cpu_system_us));
   line(text, "used_cpu_user", seconds(status.cpu_user_us));
 }
@@ -155,12 +157,10 @@ struct Section {
 };
 
 constexpr Section kSections[] = {
-    {"Server", server_section},           {"Clients", clients_section},
-    {"Memory", memory_section},           {"Persistence", persistence_section},
-    {"Log", log_section},                 {"Stats", stats_section},
-    {"Replication", replication_section}, {"CPU", cpu_section},
-    {"Modules", modules_section},         {"Errorstats", errorstats_section},
-    {"Cluster", cluster_section},         {"Keyspace", keyspace_section},
+    {"Server", server_section},           {"Clients", clients_section}, {"Memory", memory_section},
+    {"Persistence", persistence_section}, {"Log", log_section},         {"Stats", stats_section},
+    {"Replication", replication_section}, {"CPU", cpu_section},         {"Modules", modules_section},
+    {"Errorstats", errorstats_section},   {"Cluster", cluster_section}, {"Keyspace", keyspace_section},
 };
 
 bool wanted(Words names, std::string_view title) {

@@ -9,7 +9,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t kRowSeed = 1;   // purposes of IdMaker::seed
+constexpr std::uint64_t kRowSeed = 1;  // purposes of IdMaker::seed
 constexpr std::uint64_t kNameSeed = 2;
 
 /// Units that a change moves between two counters, or out of the total.
@@ -125,13 +125,19 @@ Counters Inventory::after(const Item& item, ReservationEvent event, std::int64_t
                           bool write_off) const noexcept {
   const auto back = write_off ? nullptr : item.returns_held ? &Counters::held : &Counters::available;
   switch (event) {
-    case ReservationEvent::reserve: return moved(item.counters, &Counters::available, &Counters::reserved, quantity);
-    case ReservationEvent::confirm: return moved(item.counters, &Counters::reserved, &Counters::confirmed, quantity);
-    case ReservationEvent::resume: return moved(item.counters, &Counters::available, &Counters::confirmed, quantity);
+    case ReservationEvent::reserve:
+      return moved(item.counters, &Counters::available, &Counters::reserved, quantity);
+    case ReservationEvent::confirm:
+      return moved(item.counters, &Counters::reserved, &Counters::confirmed, quantity);
+    case ReservationEvent::resume:
+      return moved(item.counters, &Counters::available, &Counters::confirmed, quantity);
     case ReservationEvent::release:
-    case ReservationEvent::expire: return moved(item.counters, &Counters::reserved, back, quantity);
-    case ReservationEvent::refund: return moved(item.counters, &Counters::confirmed, back, quantity);
-    case ReservationEvent::extend: break;
+    case ReservationEvent::expire:
+      return moved(item.counters, &Counters::reserved, back, quantity);
+    case ReservationEvent::refund:
+      return moved(item.counters, &Counters::confirmed, back, quantity);
+    case ReservationEvent::extend:
+      break;
   }
   return item.counters;
 }
@@ -187,7 +193,8 @@ Result<void> Inventory::change(Item& item, ItemRecord record, const Now& now) {
 
 /// The law is looked at before and after. What would break it is not done; FENCE is, so that nothing else is either.
 Result<void> Inventory::fence_if_broken(Item& item, const Counters& after, std::int64_t total_after, const Now& now) {
-  if (lawful(item.counters, item.total) && lawful(after, total_after)) [[likely]] return {};
+  if (lawful(item.counters, item.total) && lawful(after, total_after)) [[likely]]
+    return {};
   ItemRecord record = record_of(item, ItemEvent::fence);
   record.fenced = true;
   const RecordStamp stamp = stamp_next(item, now);

@@ -87,6 +87,10 @@ class Inventory final : public RecordVisitor {
   GroupOrdinal all_rest_on() const noexcept { return not_durable(changed_); }
   bool is_durable(const Row& row) const noexcept { return row.pending_group() <= durable_; }
 
+  /// While a reason is given, RESERVE takes no new reservation and answers -OVERLOADED with it; ids that are known and
+  /// refusals are answered as always. Empty: none.
+  void set_overloaded(std::string_view reason) { overloaded_ = reason; }
+
   // Items are looked up first; what is due by their windows happens on the way.
 
   Item* find(ItemName name, const Now& now);
@@ -246,21 +250,22 @@ class Inventory final : public RecordVisitor {
   template <class Value>
   using ByName = boost::unordered_flat_map<std::string_view, Value, NameHash, NameEqual>;
 
-  std::vector<std::unique_ptr<NamedItem>> named_;   // by position
-  ByName<NamedItem*> by_name_;                      // keys view named_
-  std::vector<std::unique_ptr<Item>> items_;        // by index
+  std::vector<std::unique_ptr<NamedItem>> named_;  // by position
+  ByName<NamedItem*> by_name_;                     // keys view named_
+  std::vector<std::unique_ptr<Item>> items_;       // by index
   std::vector<std::uint32_t> free_indexes_;
   boost::unordered_flat_map<std::uint64_t, Item*> by_number_;
   ByName<std::unique_ptr<Sale>> sales_;             // keys view the sales' tags
   std::vector<std::unique_ptr<ItemRows>> retired_;  // of items that are gone, given back step by step
 
+  std::string overloaded_;
   ItemNumber item_number_max_;
   bool returns_held_ = false;
   std::uint64_t fenced_count_ = 0;
 
   GroupOrdinal open_;
   GroupOrdinal durable_;
-  GroupOrdinal changed_;  // the newest group with a change
+  GroupOrdinal changed_;               // the newest group with a change
   std::vector<PendingGroup> pending_;  // oldest first
   std::vector<PendingGroup> spare_;
   StateHash hash_;

@@ -12,13 +12,17 @@ Error misfit(const RecordStamp& stamp, std::string_view what) {
 
 ReservationState state_before(ReservationEvent event) noexcept {
   switch (event) {
-    case ReservationEvent::reserve: return ReservationState::none;
+    case ReservationEvent::reserve:
+      return ReservationState::none;
     case ReservationEvent::confirm:
     case ReservationEvent::release:
     case ReservationEvent::expire:
-    case ReservationEvent::extend: return ReservationState::reserved;
-    case ReservationEvent::resume: return ReservationState::expired;
-    case ReservationEvent::refund: return ReservationState::confirmed;
+    case ReservationEvent::extend:
+      return ReservationState::reserved;
+    case ReservationEvent::resume:
+      return ReservationState::expired;
+    case ReservationEvent::refund:
+      return ReservationState::confirmed;
   }
   return ReservationState::none;
 }
@@ -26,7 +30,7 @@ ReservationState state_before(ReservationEvent event) noexcept {
 }  // namespace
 
 RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
-                      const ReservationRecord& record) {
+                         const ReservationRecord& record) {
   ItemRows& rows = *item.rows;
   const auto end = [&](ReservationState state) {
     if (item.sale != nullptr) item.sale->remove(record.user, item.number, *slot, record.quantity.value());
@@ -35,15 +39,28 @@ RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordSt
   };
   switch (record.event) {
     case ReservationEvent::reserve:
-      slot = rows.reserve({record.id, record.user, record.quantity.value(), stamp.hold, record.deadline, record.exclusive},
-                          stamp.sequence);
+      slot =
+          rows.reserve({record.id, record.user, record.quantity.value(), stamp.hold, record.deadline, record.exclusive},
+                       stamp.sequence);
       break;
-    case ReservationEvent::confirm: rows.confirm(*slot, stamp.sequence); break;
-    case ReservationEvent::resume: rows.resume(*slot, stamp.sequence); break;
-    case ReservationEvent::release: end(ReservationState::released); break;
-    case ReservationEvent::expire: end(ReservationState::expired); break;
-    case ReservationEvent::refund: end(ReservationState::refunded); break;
-    case ReservationEvent::extend: rows.extend(*slot, *record.deadline, stamp.sequence); break;
+    case ReservationEvent::confirm:
+      rows.confirm(*slot, stamp.sequence);
+      break;
+    case ReservationEvent::resume:
+      rows.resume(*slot, stamp.sequence);
+      break;
+    case ReservationEvent::release:
+      end(ReservationState::released);
+      break;
+    case ReservationEvent::expire:
+      end(ReservationState::expired);
+      break;
+    case ReservationEvent::refund:
+      end(ReservationState::refunded);
+      break;
+    case ReservationEvent::extend:
+      rows.extend(*slot, *record.deadline, stamp.sequence);
+      break;
   }
   const bool became_live = record.event == ReservationEvent::reserve || record.event == ReservationEvent::resume;
   if (became_live && item.sale != nullptr) {
@@ -143,7 +160,8 @@ Result<void> Inventory::check_item(const Item& item, const RecordStamp& stamp, c
   if (record.event == ItemEvent::adjust && item.adjusts.find(record.adjust_id)) {
     return misfit(stamp, "an ADJUST that was made before");
   }
-  if (record.event == ItemEvent::drop && item.counters.reserved > 0) return misfit(stamp, "a DROP while units are reserved");
+  if (record.event == ItemEvent::drop && item.counters.reserved > 0)
+    return misfit(stamp, "a DROP while units are reserved");
   return {};
 }
 
@@ -164,7 +182,8 @@ Result<void> Inventory::on_item(const RecordStamp& stamp, const ItemRecord& reco
 
 Result<void> Inventory::check_load(const RecordStamp& stamp, const ItemRecord& record) const {
   if (stamp.sequence != Sequence(1)) return misfit(stamp, "a LOAD that is not sequence 1");
-  if (stamp.item == ItemNumber() || find_number(stamp.item) != nullptr) return misfit(stamp, "a LOAD of a number in use");
+  if (stamp.item == ItemNumber() || find_number(stamp.item) != nullptr)
+    return misfit(stamp, "a LOAD of a number in use");
   if (record.after != Counters{record.definition.stock, 0, 0, 0} || !lawful(record.after, record.total)) {
     return misfit(stamp, "a LOAD whose counters are not its stock");
   }

@@ -9,25 +9,42 @@ namespace {
 /// The state after a step, where the step is allowed; nothing where it is not.
 std::optional<ItemState> state_after(ItemEvent step, ItemState from) noexcept {
   switch (step) {
-    case ItemEvent::ready: return from <= ItemState::ready ? std::optional(ItemState::ready) : std::nullopt;
+    case ItemEvent::ready:
+      return from <= ItemState::ready ? std::optional(ItemState::ready) : std::nullopt;
     case ItemEvent::open:
       return from >= ItemState::ready && from <= ItemState::paused ? std::optional(ItemState::open) : std::nullopt;
     case ItemEvent::pause:
       return from == ItemState::open || from == ItemState::paused ? std::optional(ItemState::paused) : std::nullopt;
-    case ItemEvent::close: return ItemState::closed;
-    default: return std::nullopt;
+    case ItemEvent::close:
+      return ItemState::closed;
+    default:
+      return std::nullopt;
   }
 }
 
 Result<void> set_value(ItemDefinition& definition, const ItemSetRequest& request) {
   switch (request.field) {
-    case SetField::limit: definition.limit = request.value; break;
-    case SetField::ttl: definition.ttl = Millis(request.value); break;
-    case SetField::max_hold: definition.max_hold = Millis(request.value); break;
-    case SetField::opens_at: definition.opens_at = wall_time(request.value); break;
-    case SetField::closes_at: definition.closes_at = wall_time(request.value); break;
-    case SetField::price: definition.price = request.value; break;
-    case SetField::currency: definition.currency = request.text; break;
+    case SetField::limit:
+      definition.limit = request.value;
+      break;
+    case SetField::ttl:
+      definition.ttl = Millis(request.value);
+      break;
+    case SetField::max_hold:
+      definition.max_hold = Millis(request.value);
+      break;
+    case SetField::opens_at:
+      definition.opens_at = wall_time(request.value);
+      break;
+    case SetField::closes_at:
+      definition.closes_at = wall_time(request.value);
+      break;
+    case SetField::price:
+      definition.price = request.value;
+      break;
+    case SetField::currency:
+      definition.currency = request.text;
+      break;
   }
   if (definition.ttl <= definition.max_hold) return {};
   return Error::format(ErrorCode::err, "TTL {} would be above MAX-HOLD {}", definition.ttl.count(),
@@ -53,7 +70,8 @@ Result<void> check_window(SetField field, const ItemDefinition& definition, cons
 Result<void> Inventory::move(Item& item, ItemEvent step, const Now& now) {
   if (item.fenced) return fenced(item);
   const auto state = state_after(step, item.state);
-  if (!state) return Error::format(ErrorCode::err, "item is {}; this step is not allowed there", state_name(item.state));
+  if (!state)
+    return Error::format(ErrorCode::err, "item is {}; this step is not allowed there", state_name(item.state));
   if (*state == item.state) return {};
   ItemRecord record = record_of(item, step);
   record.state = *state;

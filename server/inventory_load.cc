@@ -57,7 +57,8 @@ Result<void> Inventory::load(const LoadRequest& request, const Now& now) {
     if (item->fenced) return fenced(*item);
     HOLDFAST_TRY(settle(*item, now));
     if (item->state != ItemState::closed || item->counters.reserved > 0) {
-      return Error::format(ErrorCode::version, "version {} is {} with {} reserved; a new version needs it CLOSED with none",
+      return Error::format(ErrorCode::version,
+                           "version {} is {} with {} reserved; a new version needs it CLOSED with none",
                            item->version.value(), state_name(item->state), item->counters.reserved);
     }
   }

@@ -17,15 +17,20 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   if (!allowed) return allowed.error();
   if (!*allowed) return limit_reached(item, request.user);
   switch (item.state) {
-    case ItemState::closed: return ReserveAnswer{ReserveOutcome::closed, &item, {}};
-    case ItemState::paused: return ReserveAnswer{ReserveOutcome::paused, &item, {}};
+    case ItemState::closed:
+      return ReserveAnswer{ReserveOutcome::closed, &item, {}};
+    case ItemState::paused:
+      return ReserveAnswer{ReserveOutcome::paused, &item, {}};
     case ItemState::draft:
-    case ItemState::ready: return ReserveAnswer{ReserveOutcome::not_open, &item, {}};
-    case ItemState::open: break;
+    case ItemState::ready:
+      return ReserveAnswer{ReserveOutcome::not_open, &item, {}};
+    case ItemState::open:
+      break;
   }
   const auto available = has_available(item, request.quantity, now);
   if (!available) return available.error();
   if (!*available) return ReserveAnswer{ReserveOutcome::sold_out, &item, {}};
+  if (!overloaded_.empty()) return Error(ErrorCode::overloaded, overloaded_);
 
   ReservationRecord record;
   record.event = ReservationEvent::reserve;

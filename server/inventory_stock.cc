@@ -90,7 +90,8 @@ Result<void> Inventory::may_delete(Item& item, const Now& now) {
   if (item.fenced) return fenced(item);
   HOLDFAST_TRY(settle(item, now));
   if (!item.has_live()) return {};
-  return Error::format(ErrorCode::err, "{} units are reserved and {} confirmed; ITEM DROP with CONFIRMED-TOO drops the latter",
+  return Error::format(ErrorCode::err,
+                       "{} units are reserved and {} confirmed; ITEM DROP with CONFIRMED-TOO drops the latter",
                        item.counters.reserved, item.counters.confirmed);
 }
 

@@ -9,7 +9,9 @@ namespace {
 constexpr std::uint64_t kEndedMin = 100'000;  // ended ids kept per item, at least, unless a number is given
 constexpr std::size_t kReleaseSteps = 32;     // of a retired item's memory, per sweep
 
-std::uint64_t to_key(HoldTime time) noexcept { return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(time), 0)); }
+std::uint64_t to_key(HoldTime time) noexcept {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(time), 0));
+}
 
 }  // namespace
 
@@ -119,8 +121,8 @@ void Inventory::schedule_window(const Item& item) {
   WallTime next;
   if (item.state == ItemState::ready) next = item.definition.opens_at;
   if (item.state == ItemState::open || item.state == ItemState::paused) next = item.definition.closes_at;
-  windows_.set(item.index, item.fenced || next == WallTime() ? MinimumTree::kNever
-                                                             : static_cast<std::uint64_t>(to_ms(next)));
+  windows_.set(item.index,
+               item.fenced || next == WallTime() ? MinimumTree::kNever : static_cast<std::uint64_t>(to_ms(next)));
 }
 
 void Inventory::wake_at(const Item& item, HoldTime time) {

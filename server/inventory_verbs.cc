@@ -12,10 +12,14 @@ namespace {
 
 VerbOutcome ended_outcome(ReservationState state) noexcept {
   switch (state) {
-    case ReservationState::released: return VerbOutcome::released;
-    case ReservationState::expired: return VerbOutcome::expired;
-    case ReservationState::refunded: return VerbOutcome::refunded;
-    default: return VerbOutcome::none_live;
+    case ReservationState::released:
+      return VerbOutcome::released;
+    case ReservationState::expired:
+      return VerbOutcome::expired;
+    case ReservationState::refunded:
+      return VerbOutcome::refunded;
+    default:
+      return VerbOutcome::none_live;
   }
 }
 
@@ -61,12 +65,15 @@ Result<VerbAnswer> Inventory::confirm(Item& item, const VerbRequest& request, co
     return resume(item, *expired, request, now);
   }
   switch (item.rows->row(**slot).state()) {
-    case ReservationState::reserved: break;
-    case ReservationState::confirmed: return VerbAnswer{VerbOutcome::done, *slot};
+    case ReservationState::reserved:
+      break;
+    case ReservationState::confirmed:
+      return VerbAnswer{VerbOutcome::done, *slot};
     case ReservationState::expired:
       if (request.resume) return resume(item, **slot, request, now);
       [[fallthrough]];
-    default: return VerbAnswer{ended_outcome(item.rows->row(**slot).state()), {}};
+    default:
+      return VerbAnswer{ended_outcome(item.rows->row(**slot).state()), {}};
   }
   HOLDFAST_TRY(change(item, *slot, record_of(item, **slot, ReservationEvent::confirm), now));
   return VerbAnswer{VerbOutcome::done, *slot};
@@ -97,8 +104,7 @@ Result<VerbAnswer> Inventory::act(Item& item, const VerbRequest& request, Reserv
   if (!*slot) return VerbAnswer{VerbOutcome::none_live, {}};
   const Row& row = item.rows->row(**slot);
   if (!row.live()) return VerbAnswer{ended_outcome(row.state()), {}};
-  const auto acts_on =
-      event == ReservationEvent::release ? ReservationState::reserved : ReservationState::confirmed;
+  const auto acts_on = event == ReservationEvent::release ? ReservationState::reserved : ReservationState::confirmed;
   if (row.state() != acts_on) return VerbAnswer{VerbOutcome::other_verb, {}};
   ReservationRecord record = record_of(item, **slot, event);
   record.write_off = request.write_off;

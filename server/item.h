@@ -3,32 +3,16 @@
 
 #include "server/adjust_ids.h"
 #include "server/sale.h"
+#include "storage/state_hash.h"
 
 namespace holdfast {
-
-/// Sum modulo 2^128 of a hash per item: number, version, state, sequence and counters.
-struct StateHash {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  bool operator==(const StateHash&) const noexcept = default;
-  StateHash& operator+=(const StateHash& other) noexcept {
-    low += other.low;
-    high += other.high + (low < other.low ? 1 : 0);
-    return *this;
-  }
-  StateHash& operator-=(const StateHash& other) noexcept {
-    high -= other.high + (low < other.low ? 1 : 0);
-    low -= other.low;
-    return *this;
-  }
-};
 
 /// A name that was ever loaded: its version, or the tombstone of the last one.
 struct NamedItem {
   std::string name;
-  ItemVersion version;           // the highest ever used
-  std::uint32_t position = 0;    // in the order of ITEM LIST, stable
-  struct Item* item = nullptr;   // none: a tombstone
+  ItemVersion version;          // the highest ever used
+  std::uint32_t position = 0;   // in the order of ITEM LIST, stable
+  struct Item* item = nullptr;  // none: a tombstone
 };
 
 struct Item {
@@ -39,15 +23,15 @@ struct Item {
   ItemState state = ItemState::draft;
   bool returns_held = false;
   bool fenced = false;
-  bool touched = false;        // since the last seal
+  bool touched = false;  // since the last seal
   Sequence sequence;
   ItemDefinition definition;
-  ItemDefinition loaded;       // as LOAD gave it
+  ItemDefinition loaded;  // as LOAD gave it
   Counters counters;
   std::int64_t total = 0;
-  GroupOrdinal changed;        // the group of the last change
-  StateHash hash;              // as last added to the inventory's sum
-  Sale* sale = nullptr;        // SCOPE sale only
+  GroupOrdinal changed;  // the group of the last change
+  StateHash hash;        // as last added to the inventory's sum
+  Sale* sale = nullptr;  // SCOPE sale only
   std::unique_ptr<ItemRows> rows;
   AdjustIds adjusts;
 

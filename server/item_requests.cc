@@ -13,7 +13,20 @@ constexpr auto kHoldWordMax = static_cast<std::uint64_t>(kHoldMax.count());
 constexpr std::uint64_t kWallWordMax = std::uint64_t{1} << 52;  // Unix ms, far beyond any calendar
 
 /// Bits of the options of LOAD, for OptionReader.
-enum LoadOption : unsigned { version, stock, limit, scope, ttl, max_hold, opens_at, closes_at, price, currency, sale, product };
+enum LoadOption : unsigned {
+  version,
+  stock,
+  limit,
+  scope,
+  ttl,
+  max_hold,
+  opens_at,
+  closes_at,
+  price,
+  currency,
+  sale,
+  product
+};
 
 std::string label(OptionReader& options, std::string_view name, std::size_t bytes_max) {
   const std::string_view text = options.value();
@@ -140,7 +153,8 @@ Result<ItemSetRequest> parse_item_set(Words words) {
     ItemSetRequest request{*item, entry.field, 0, words[4], words[6]};
     if (entry.field == SetField::currency) {
       if (words[4].size() <= kCurrencyBytesMax) return request;
-      return Error::format(ErrorCode::err, "CURRENCY has {} bytes; it has at most {}", words[4].size(), kCurrencyBytesMax);
+      return Error::format(ErrorCode::err, "CURRENCY has {} bytes; it has at most {}", words[4].size(),
+                           kCurrencyBytesMax);
     }
     std::uint64_t value = 0;
     if (!parse_canonical(words[4], entry.high, value) || value < entry.low) {
@@ -157,13 +171,20 @@ Result<ItemSetRequest> parse_item_set(Words words) {
 
 std::string field_text(SetField field, const ItemDefinition& definition) {
   switch (field) {
-    case SetField::limit: return fmt::to_string(definition.limit);
-    case SetField::ttl: return fmt::to_string(definition.ttl.count());
-    case SetField::max_hold: return fmt::to_string(definition.max_hold.count());
-    case SetField::opens_at: return fmt::to_string(to_ms(definition.opens_at));
-    case SetField::closes_at: return fmt::to_string(to_ms(definition.closes_at));
-    case SetField::price: return fmt::to_string(definition.price);
-    case SetField::currency: return definition.currency;
+    case SetField::limit:
+      return fmt::to_string(definition.limit);
+    case SetField::ttl:
+      return fmt::to_string(definition.ttl.count());
+    case SetField::max_hold:
+      return fmt::to_string(definition.max_hold.count());
+    case SetField::opens_at:
+      return fmt::to_string(to_ms(definition.opens_at));
+    case SetField::closes_at:
+      return fmt::to_string(to_ms(definition.closes_at));
+    case SetField::price:
+      return fmt::to_string(definition.price);
+    case SetField::currency:
+      return definition.currency;
   }
   return {};
 }

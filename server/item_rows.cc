@@ -32,9 +32,15 @@ UserRows ItemRows::find_user(const UserId& user) const {
   }
   const RowSlot slot(*cell);
   switch (row(slot).state()) {
-    case ReservationState::reserved: found.newest_reserved = slot, found.reserved = 1; break;
-    case ReservationState::confirmed: found.newest_confirmed = slot, found.confirmed = 1; break;
-    default: found.newest_expired = slot; return found;
+    case ReservationState::reserved:
+      found.newest_reserved = slot, found.reserved = 1;
+      break;
+    case ReservationState::confirmed:
+      found.newest_confirmed = slot, found.confirmed = 1;
+      break;
+    default:
+      found.newest_expired = slot;
+      return found;
   }
   found.units = quantity(slot);
   return found;
@@ -70,7 +76,8 @@ RowSlot ItemRows::reserve(const New& row, Sequence sequence) {
   made.set_state(ReservationState::reserved);
   chunks_.set_quantity(slot, row.quantity);
   chunks_.note_deadline(slot);
-  ids_.insert(hash_id(row.id), slot.value(), [this](std::uint32_t value) { return hash_id(this->row(RowSlot(value)).id); });
+  ids_.insert(hash_id(row.id), slot.value(),
+              [this](std::uint32_t value) { return hash_id(this->row(RowSlot(value)).id); });
   add_live(slot);
   return slot;
 }

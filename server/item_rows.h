@@ -22,9 +22,9 @@ struct RowPools {
 
 /// A user's reservations of one item, as far as commands without an id need them.
 struct UserRows {
-  std::int64_t units = 0;         // of all live rows
-  std::uint32_t reserved = 0;     // rows
-  std::uint32_t confirmed = 0;    // rows
+  std::int64_t units = 0;       // of all live rows
+  std::uint32_t reserved = 0;   // rows
+  std::uint32_t confirmed = 0;  // rows
   std::optional<RowSlot> newest_reserved;
   std::optional<RowSlot> newest_confirmed;
   std::optional<RowSlot> newest_expired;  // only when nothing is live and nothing was reserved since
@@ -44,7 +44,9 @@ class ItemRows {
 
   const Row& row(RowSlot slot) const noexcept { return chunks_.at(slot); }
   UserId user(RowSlot slot) const noexcept { return pools_.names.user_of(row(slot).user()); }
-  bool is_user(RowSlot slot, const UserId& user) const noexcept { return pools_.names.is_user_of(row(slot).user(), user); }
+  bool is_user(RowSlot slot, const UserId& user) const noexcept {
+    return pools_.names.is_user_of(row(slot).user(), user);
+  }
   std::int64_t quantity(RowSlot slot) const noexcept { return chunks_.quantity(slot); }
   HoldTime created(RowSlot slot) const noexcept { return base_ + Millis(row(slot).created()); }
   /// Of a RESERVED row; nothing when it has none.

@@ -26,8 +26,9 @@ void ItemRows::add_live(RowSlot slot) {
   const std::uint64_t hash = pools_.names.hash(user);
   const auto cell = find_cell(hash, user);
   if (!cell) {
-    users_.insert(hash, slot.value(),
-                  [this](std::uint32_t value) { return pools_.names.hash(pools_.names.user_of(row_of_cell(value).user())); });
+    users_.insert(hash, slot.value(), [this](std::uint32_t value) {
+      return pools_.names.hash(pools_.names.user_of(row_of_cell(value).user()));
+    });
     ++live_users_;
     return;
   }

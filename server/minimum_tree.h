@@ -26,8 +26,8 @@ class MinimumTree {
  private:
   void grow(std::size_t leaf);
 
-  std::size_t leaves_ = 0;     // a power of two, or none
-  std::vector<Value> nodes_;   // node i is the smaller of 2i and 2i + 1; the leaves begin at leaves_
+  std::size_t leaves_ = 0;    // a power of two, or none
+  std::vector<Value> nodes_;  // node i is the smaller of 2i and 2i + 1; the leaves begin at leaves_
 };
 
 }  // namespace holdfast

@@ -23,13 +23,12 @@ std::uint64_t OptionReader::number(std::uint64_t low, std::uint64_t high) {
   const std::string_view text = value();
   std::uint64_t number = 0;
   if (!failed() && (!parse_canonical(text, high, number) || number < low)) {
-    fail(Error::format(ErrorCode::err, "{} must be a number from {} to {}, got '{}'", name_, low, high, Echo(text).text()));
+    fail(Error::format(ErrorCode::err, "{} must be a number from {} to {}, got '{}'", name_, low, high,
+                       Echo(text).text()));
   }
   return number;
 }
 
-void OptionReader::unknown() {
-  fail(Error::format(ErrorCode::err, "unknown option '{}'", Echo(words_[next_]).text()));
-}
+void OptionReader::unknown() { fail(Error::format(ErrorCode::err, "unknown option '{}'", Echo(words_[next_]).text())); }
 
 }  // namespace holdfast

@@ -35,7 +35,8 @@ Result<std::uint64_t> parse_number(const OptionEntry& entry, std::string_view te
   }
   std::uint64_t number = 0;
   if (!parse_canonical(digits, UINT64_MAX / factor, number)) {
-    return bad_value(entry, text, units.empty() ? "a whole number" : "a whole number with a unit, such as 64MiB or 500ms");
+    return bad_value(entry, text,
+                     units.empty() ? "a whole number" : "a whole number with a unit, such as 64MiB or 500ms");
   }
   number *= factor;
   if (number < entry.min || number > entry.max) {
@@ -47,7 +48,8 @@ Result<std::uint64_t> parse_number(const OptionEntry& entry, std::string_view te
 Result<void> assign(std::string& target, const OptionEntry& entry, std::string_view text) {
   if (entry.kind == OptionKind::choice) {
     const std::string all = fmt::format("|{}|", entry.choices);
-    const bool known = text.find('|') == std::string_view::npos && all.find(fmt::format("|{}|", text)) != std::string::npos;
+    const bool known =
+        text.find('|') == std::string_view::npos && all.find(fmt::format("|{}|", text)) != std::string::npos;
     if (!known || text.empty()) return bad_value(entry, text, fmt::format("one of {}", entry.choices));
   }
   if (text.empty()) return bad_value(entry, text, "a text");
@@ -82,11 +84,17 @@ std::string show(std::uint64_t value) { return fmt::format_int(value).str(); }
 std::string show(Millis value) { return fmt::format_int(value.count()).str(); }
 
 constexpr OptionEntry kOptions[] = {
-#define HOLDFAST_OPTION(member, name, kind, initial, min, max, choices, summary)                        \
-  {name, OptionKind::kind, initial, min, max, choices, summary,                                          \
-   [](Options& options, const OptionEntry& entry, std::string_view text) -> Result<void> {               \
-     return assign(options.member, entry, text);                                                         \
-   },                                                                                                    \
+#define HOLDFAST_OPTION(member, name, kind, initial, min, max, choices, summary)           \
+  {name,                                                                                   \
+   OptionKind::kind,                                                                       \
+   initial,                                                                                \
+   min,                                                                                    \
+   max,                                                                                    \
+   choices,                                                                                \
+   summary,                                                                                \
+   [](Options& options, const OptionEntry& entry, std::string_view text) -> Result<void> { \
+     return assign(options.member, entry, text);                                           \
+   },                                                                                      \
    [](const Options& options) { return show(options.member); }},
 #include "server/options.def"
 #undef HOLDFAST_OPTION
@@ -109,17 +117,18 @@ Options::Options() {
 std::span<const OptionEntry> option_table() noexcept { return kOptions; }
 
 const OptionEntry* find_option(std::string_view name) noexcept {
-  const auto found =
-      std::find_if(std::begin(kOptions), std::end(kOptions), [&](const OptionEntry& entry) { return entry.name == name; });
+  const auto found = std::find_if(std::begin(kOptions), std::end(kOptions),
+                                  [&](const OptionEntry& entry) { return entry.name == name; });
   return found == std::end(kOptions) ? nullptr : found;
 }
 
 Result<void> check_options(const Options& options) {
   if (is_loopback(options.bind)) return {};
-  return Error::format(ErrorCode::bad_option,
-                       "bind: '{}' is not a loopback address, and no users are configured: anybody who reaches it could "
-                       "buy everything. Use 127.0.0.1 or ::1",
-                       Echo(options.bind).text());
+  return Error::format(
+      ErrorCode::bad_option,
+      "bind: '{}' is not a loopback address, and no users are configured: anybody who reaches it could "
+      "buy everything. Use 127.0.0.1 or ::1",
+      Echo(options.bind).text());
 }
 
 }  // namespace holdfast

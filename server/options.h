@@ -52,9 +52,9 @@ Result<void> check_options(const Options& options);
 /// What main is asked to do.
 struct CommandLine {
   Options options;
-  bool leave = false;      // nothing is to be started: --help, --version, or an error
+  bool leave = false;  // nothing is to be started: --help, --version, or an error
   int exit_status = 0;
-  std::string text;        // to be printed: to stdout, or to stderr when the status is not 0
+  std::string text;  // to be printed: to stdout, or to stderr when the status is not 0
 };
 
 /// Reads arguments and, with --config, a TOML file whose keys are the options' names; arguments win. An unknown flag,

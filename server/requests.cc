@@ -15,7 +15,9 @@ constexpr std::string_view kOwner = "-";
 
 Result<UserId> parse_user(std::string_view word) {
   if (word == kOwner) {
-    return Error(ErrorCode::err, "user '-' stands for the owner of an ID and is allowed only with ID in CONFIRM, RELEASE, REFUND and EXTEND");
+    return Error(
+        ErrorCode::err,
+        "user '-' stands for the owner of an ID and is allowed only with ID in CONFIRM, RELEASE, REFUND and EXTEND");
   }
   return UserId::parse(word);
 }
@@ -37,7 +39,9 @@ std::optional<ItemState> parse_item_state(std::string_view word) {
   return std::nullopt;
 }
 
-Error bad_state(std::string_view word) { return Error::format(ErrorCode::err, "unknown STATE '{}'", Echo(word).text()); }
+Error bad_state(std::string_view word) {
+  return Error::format(ErrorCode::err, "unknown STATE '{}'", Echo(word).text());
+}
 
 }  // namespace
 

@@ -60,9 +60,7 @@ class Row {
   std::uint64_t time() const noexcept { return time_and_sequence_ & kMask40; }
   void set_time(std::uint64_t ms) noexcept { time_and_sequence_ = (time_and_sequence_ & ~kMask40) | ms; }
 
-  Sequence sequence() const noexcept {
-    return Sequence(time_and_sequence_ >> 40 | (lsn_and_sequence_ >> 48) << 24);
-  }
+  Sequence sequence() const noexcept { return Sequence(time_and_sequence_ >> 40 | (lsn_and_sequence_ >> 48) << 24); }
   void set_sequence(Sequence sequence) noexcept {
     time_and_sequence_ = (time_and_sequence_ & kMask40) | sequence.value() << 40;
     lsn_and_sequence_ = (lsn_and_sequence_ & kMask48) | (sequence.value() >> 24) << 48;
@@ -93,9 +91,7 @@ class Row {
     created_and_bits_ = (created_and_bits_ & ~(mask << shift)) | value << shift;
   }
   bool group_is_pending() const noexcept { return (lsn_and_sequence_ & kPendingBit) != 0; }
-  void set_position(std::uint64_t position) noexcept {
-    lsn_and_sequence_ = (lsn_and_sequence_ & ~kMask48) | position;
-  }
+  void set_position(std::uint64_t position) noexcept { lsn_and_sequence_ = (lsn_and_sequence_ & ~kMask48) | position; }
 
   std::uint64_t user_ = 0;
   std::uint64_t created_and_bits_ = 0;

@@ -103,7 +103,8 @@ std::optional<RowSlot> RowChunks::lowest(MinimumTree& tree, Bounds Chunk::*bound
     const auto bound = std::min_element((chunk.*bounds).begin(), (chunk.*bounds).end());
     const auto first = static_cast<std::uint32_t>(number * kChunkRows) +
                        static_cast<std::uint32_t>(bound - (chunk.*bounds).begin()) * kBlockRows;
-    const std::uint32_t last = std::min({first + kBlockRows, static_cast<std::uint32_t>((number + 1) * kChunkRows), end_});
+    const std::uint32_t last =
+        std::min({first + kBlockRows, static_cast<std::uint32_t>((number + 1) * kChunkRows), end_});
     std::uint64_t smallest = kNever;
     RowSlot found;
     for (std::uint32_t slot = first; slot < last; ++slot) {

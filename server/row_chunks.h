@@ -32,7 +32,9 @@ class RowChunks {
   /// Makes a slot free.
   void give_back(RowSlot slot);
   Row& at(RowSlot slot) noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
-  const Row& at(RowSlot slot) const noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
+  const Row& at(RowSlot slot) const noexcept {
+    return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows];
+  }
   /// Slots ever used: 0..end-1.
   std::uint32_t end() const noexcept { return end_; }
 
@@ -74,9 +76,9 @@ class RowChunks {
 
   struct Chunk {
     std::unique_ptr<Row[]> rows;
-    std::uint32_t capacity = 0;                   // less than kChunkRows only in a first, small chunk
-    std::unique_ptr<std::int64_t[]> quantities;   // of rows whose quantity is not inline; made when first needed
-    std::unique_ptr<Link[]> links;                // of rows of users with several; made when first needed
+    std::uint32_t capacity = 0;                  // less than kChunkRows only in a first, small chunk
+    std::unique_ptr<std::int64_t[]> quantities;  // of rows whose quantity is not inline; made when first needed
+    std::unique_ptr<Link[]> links;               // of rows of users with several; made when first needed
     Bounds deadline{};
     Bounds ended{};
   };

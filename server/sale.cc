@@ -34,9 +34,8 @@ void Sale::remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_
   CHECK(entry != nullptr && entry->count > 0 && entry->units >= quantity);
   entry->units -= quantity;
   if (--entry->count == 0) {
-    const auto handle = users_.find(hash, [&](std::uint32_t value) {
-      return reinterpret_cast<Entry*>(pools_.several.at(value)) == entry;
-    });
+    const auto handle = users_.find(
+        hash, [&](std::uint32_t value) { return reinterpret_cast<Entry*>(pools_.several.at(value)) == entry; });
     users_.erase(hash, *handle);
     pools_.names.release(entry->user);
     pools_.several.release(*handle, kEntryUnits);

@@ -27,20 +27,20 @@ struct ServerStatus {
   bool loading = false;
   std::uint64_t loading_bytes_total = 0;
   std::uint64_t loading_bytes_done = 0;
-  Millis recovery{};           // how long it took
-  std::string log_id;          // 32 hexadecimal digits, empty while loading
+  Millis recovery{};   // how long it took
+  std::string log_id;  // 32 hexadecimal digits, empty while loading
   std::uint64_t incarnation = 0;
   Lsn written_lsn;
   Lsn durable_lsn;
-  std::string mode;            // always, everysec, never
-  std::string log_alarms;      // names separated by commas
+  std::string mode;        // always, everysec, never
+  std::string log_alarms;  // names separated by commas
   std::uint64_t log_batches = 0;
   std::uint64_t log_batch_bytes = 0;
   std::uint64_t log_segment = 0;
   std::uint64_t flush_last_us = 0;
   std::uint64_t flush_max_us = 0;
   std::uint64_t slow_flushes = 0;
-  std::string space;           // ok, or why new reservations are refused
+  std::string space;  // ok, or why new reservations are refused
   HoldTime hold;
   WallTime wall;
 
@@ -55,7 +55,7 @@ struct ServerStatus {
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t error_replies = 0;
-  std::uint64_t memory_bytes = 0;       // resident
+  std::uint64_t memory_bytes = 0;  // resident
   std::uint64_t memory_peak_bytes = 0;
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;

@@ -20,8 +20,10 @@ bool may_be_large(CommandId id) noexcept {
     case CommandId::sscan:
     case CommandId::reservation_list:
     case CommandId::item_list:
-    case CommandId::item_verify: return true;
-    default: return false;
+    case CommandId::item_verify:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -86,11 +88,12 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
 }
 
 void Session::forward(const CommandEntry& entry, Words words) {
-  const Slot slot = replies_.defer(silent());
+  const ReplySlot slot = replies_.defer(silent());
   if (may_be_large(entry.id)) {
     large_open_ = true;
     large_slot_ = slot;
   }
+  if (entry.id == CommandId::reservation_wait) waits_ = true;
   host_.forward({&entry, {key_, slot}, version_, words});
 }
 
@@ -100,7 +103,7 @@ void Session::refuse(const Error& error) {
   replies_.end(silent());
 }
 
-void Session::answer(Slot slot, std::string_view bytes) {
+void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
@@ -116,7 +119,8 @@ std::string Session::describe(WallTime now) const {
   const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
   std::string command = "NULL";
   if (last_ != nullptr) {
-    command = last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
+    command =
+        last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
     std::transform(command.begin(), command.end(), command.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   }

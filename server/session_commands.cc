@@ -85,11 +85,13 @@ void run_session_command(CommandId id, Session& session, Words words, ReplyWrite
   switch (id) {
 #define HOLDFAST_STEP(...)
 #define HOLDFAST_SESSION(name, ...) \
-  case CommandId::name: return session_##name(session, words, reply);
+  case CommandId::name:             \
+    return session_##name(session, words, reply);
 #include "protocol/commands.def"
 #undef HOLDFAST_STEP
 #undef HOLDFAST_SESSION
-    default: break;
+    default:
+      break;
   }
   CHECK(false);
 }

@@ -1,0 +1,147 @@
+#include "server/replies.h"
+
+namespace holdfast {
+namespace {
+
+void write_id(ReplyWriter& reply, const ReservationId& id) {
+  const auto text = id.text();
+  reply.bulk({text.data(), text.size()});
+}
+
+/// Keys with their values, one call a pair.
+class Fields {
+ public:
+  explicit Fields(ReplyWriter& reply) : reply_(reply) {}
+  Fields& number(std::string_view key, std::int64_t value) {
+    reply_.bulk(key);
+    reply_.integer(value);
+    return *this;
+  }
+  Fields& text(std::string_view key, std::string_view value) {
+    reply_.bulk(key);
+    reply_.bulk(value);
+    return *this;
+  }
+  Fields& id(std::string_view key, const ReservationId& value) {
+    reply_.bulk(key);
+    write_id(reply_, value);
+    return *this;
+  }
+  Fields& null(std::string_view key) {
+    reply_.bulk(key);
+    reply_.null();
+    return *this;
+  }
+
+ private:
+  ReplyWriter& reply_;
+};
+
+void write_deadline(Fields& fields, const StepContext& context, const Item& item, RowSlot slot, bool remaining) {
+  const bool reserved = item.rows->row(slot).state() == ReservationState::reserved;
+  const auto deadline = reserved ? item.rows->deadline(slot) : std::nullopt;
+  if (!deadline) {
+    fields.null("deadline");
+    if (remaining) fields.null("remaining");
+    return;
+  }
+  fields.number("deadline", context.unix_ms(*deadline));
+  if (remaining) fields.number("remaining", (*deadline - context.now.hold).count());
+}
+
+std::int64_t signed_number(std::uint64_t number) noexcept { return static_cast<std::int64_t>(number); }
+
+}  // namespace
+
+void write_item(StepContext& context, const Item& item) {
+  const ItemDefinition& definition = item.definition;
+  context.reply.map(20);
+  Fields(context.reply)
+      .text("item", item.named->name)
+      .number("version", signed_number(item.version.value()))
+      .text("state", state_name(item.state))
+      .number("total", item.total)
+      .number("available", item.counters.available)
+      .number("reserved", item.counters.reserved)
+      .number("confirmed", item.counters.confirmed)
+      .number("held", item.counters.held)
+      .number("limit", definition.limit)
+      .text("scope", scope_name(definition.scope))
+      .number("ttl", definition.ttl.count())
+      .number("max-hold", definition.max_hold.count())
+      .number("opens-at", to_ms(definition.opens_at))
+      .number("closes-at", to_ms(definition.closes_at))
+      .number("price", definition.price)
+      .text("currency", definition.currency)
+      .text("sale", definition.sale)
+      .text("product", definition.product)
+      .number("sequence", signed_number(item.sequence.value()))
+      .number("fenced", item.fenced ? signed_number(item.sequence.value()) : 0);
+}
+
+void write_verification(StepContext& context, const Verification& verification) {
+  const Item& item = *verification.item;
+  context.reply.map(9);
+  Fields(context.reply)
+      .text("item", item.named->name)
+      .number("ok", verification.ok ? 1 : 0)
+      .number("total", item.total)
+      .number("available", verification.counted.available)
+      .number("reserved", verification.counted.reserved)
+      .number("confirmed", verification.counted.confirmed)
+      .number("held", verification.counted.held)
+      .number("rows", signed_number(verification.rows))
+      .number("sequence", signed_number(item.sequence.value()));
+}
+
+void write_reservation(StepContext& context, const Item& item, RowSlot slot) {
+  const Row& row = item.rows->row(slot);
+  context.reply.map(11);
+  Fields fields(context.reply);
+  fields.id("id", row.id)
+      .text("item", item.named->name)
+      .text("user", item.rows->user(slot).text())
+      .number("quantity", item.rows->quantity(slot))
+      .text("state", state_name(row.state()))
+      .number("created", context.unix_ms(item.rows->created(slot)));
+  write_deadline(fields, context, item, slot, true);
+  const Stage stage = stage_of(context.inventory, row);
+  fields.number("sequence", signed_number(row.sequence().value()))
+      .text("stage", stage == Stage::applied ? "applied" : "durable");
+  context.reply.bulk("sinks");
+  context.reply.map(0);
+}
+
+void write_reserve_details(StepContext& context, const Item& item, const ReserveAnswer& answer) {
+  const bool success = reply_number(answer.outcome) == 0;
+  const bool not_open = answer.outcome == ReserveOutcome::not_open;
+  const bool sold_out = answer.outcome == ReserveOutcome::sold_out;
+  context.reply.map(3 + (success ? 5U : answer.slot ? 3U : 0U) + (not_open || sold_out ? 1U : 0U));
+  Fields fields(context.reply);
+  fields.number("result", success ? item.counters.available : reply_number(answer.outcome))
+      .text("reason", reason_word(answer.outcome))
+      .number("sequence", signed_number(item.sequence.value()));
+  if (answer.slot) {
+    const Row& row = answer.owner->rows->row(*answer.slot);
+    fields.id("id", row.id).text("state", state_name(row.state()));
+    if (success) {
+      fields.number("quantity", item.rows->quantity(*answer.slot)).number("available", item.counters.available);
+      write_deadline(fields, context, item, *answer.slot, false);
+    } else {
+      fields.text("item", answer.owner->named->name);
+    }
+  }
+  if (sold_out) fields.number("reserved", item.counters.reserved);
+  if (!not_open) return;
+  if (item.definition.opens_at == WallTime()) {
+    fields.null("opens-in");
+  } else {
+    fields.number("opens-in", std::max<std::int64_t>((item.definition.opens_at - context.now.wall).count(), 0));
+  }
+}
+
+Stage stage_of(const Inventory& inventory, const Row& row) {
+  return inventory.is_durable(row) ? Stage::durable : Stage::applied;
+}
+
+}  // namespace holdfast
