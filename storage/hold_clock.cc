@@ -30,6 +30,7 @@ RunningClocks::RunningClocks(const Start& start) : boot_id_(start.boot_id) {
   const ClockPoint& last = *start.last;
   const bool same_boot = last.boot_id == start.boot_id;
   downtime_ = same_boot ? difference(start.now.boot, last.boot) : difference(start.now.wall, last.wall);
+  if (start.doubted) verdict_ = DowntimeVerdict::doubted;
   if (downtime_.count() < 0) verdict_ = DowntimeVerdict::negative;
   if (downtime_ > start.downtime_max) verdict_ = DowntimeVerdict::too_long;
   const nanoseconds hold = sum(last.hold, std::max(downtime_, nanoseconds(0)));

@@ -32,6 +32,7 @@ enum class DowntimeVerdict : std::uint8_t {
   accepted,
   too_long,  // more than --downtime-max: start with returns held and an alarm
   negative,  // the clocks went backwards: the same
+  doubted,   // an earlier start found one of these, and nothing was written since: the same
 };
 
 /// The two running clocks.
@@ -42,6 +43,7 @@ class RunningClocks {
     ClockReading now;
     BootId boot_id{};
     Millis downtime_max{};
+    bool doubted = false;  // an earlier start did not believe its downtime, and nothing was written since
   };
 
   explicit RunningClocks(const Start& start);

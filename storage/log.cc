@@ -39,6 +39,7 @@ class Log::Impl {
   nanoseconds boot() const { return recovered->clock.read().boot; }
   bool relaxed() const noexcept { return settings().fsync != FsyncPolicy::always; }
 
+  static RunningClocks::Start clock_start(const LogRecovery::State& recovered);
   Result<void> begin_segment(std::unique_ptr<LiveSegment> segment, const SegmentEnd& predecessor);
   std::span<std::byte> assemble(std::span<Group* const> groups, std::uint64_t body_bytes);
   Result<void> write_batch(std::span<const std::byte> batch, const BatchHeader& header);
@@ -69,10 +70,6 @@ class Log::Impl {
 
 namespace {
 
-RunningClocks::Start clock_start(const LogSettings& settings, const std::optional<ClockPoint>& last, Clock& clock) {
-  return {last, clock.read(), clock.boot_id(), settings.downtime_max};
-}
-
 std::uint64_t body_bytes_of(std::span<Group* const> groups) noexcept {
   std::uint64_t bytes = 0;
   for (const Group* group : groups) bytes += group->bytes().size();
@@ -81,9 +78,14 @@ std::uint64_t body_bytes_of(std::span<Group* const> groups) noexcept {
 
 }  // namespace
 
+RunningClocks::Start Log::Impl::clock_start(const LogRecovery::State& recovered) {
+  return {recovered.clocks, recovered.clock.read(), recovered.clock.boot_id(), recovered.settings.downtime_max,
+          recovered.downtime_open};
+}
+
 Log::Impl::Impl(std::unique_ptr<LogRecovery::State> from, SegmentPreparer* preparer)
     : recovered(std::move(from)),
-      clocks(clock_start(recovered->settings, recovered->clocks, recovered->clock)),
+      clocks(clock_start(*recovered)),
       incarnation(recovered->incarnation + 1),
       written(recovered->end.last_lsn),
       durable(recovered->end.last_lsn),
@@ -288,7 +290,7 @@ Result<void> Log::Impl::check_identity(nanoseconds now) {
 }
 
 void Log::Impl::check_space(nanoseconds now) {
-  space_due_ = now + (space_low_ ? kLowSpaceEvery : kSpaceEvery);
+  space_due_ = now + kSpaceEvery;
   const auto free = files().free_bytes(settings().directory);
   if (!free) return alarms_.raise(LogAlarm::space_unknown, free.error().text());
   alarms_.clear(LogAlarm::space_unknown);
@@ -296,6 +298,7 @@ void Log::Impl::check_space(nanoseconds now) {
   const std::uint64_t needed = 2 * settings().segment_bytes + snapshot_bytes + snapshot_bytes / 5;
   space_low_ = *free < needed;
   if (!space_low_) return alarms_.clear(LogAlarm::space_low);
+  space_due_ = now + kLowSpaceEvery;
   alarms_.raise(LogAlarm::space_low,
                 fmt::format("{} has {} bytes free, the log needs {}", settings().directory, *free, needed));
 }
