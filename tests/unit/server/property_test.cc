@@ -24,12 +24,17 @@ class Player {
     model_.now = to_ms(bench_.now().hold);
     if (rules.ended_max) model_.ended_max = static_cast<std::int64_t>(*rules.ended_max);
     model_.ended_retention = rules.ended_retention.count();
+    if (rules.ended_max) transcript_ += fmt::format("@option ended-max {}\n", *rules.ended_max);
+    transcript_ += fmt::format("@option ended-retention {}ms\n", rules.ended_retention.count());
   }
 
   /// Nothing, or what is not as it must be.
   std::optional<std::string> play(const Command& command) {
     try {
-      if (rules_.exact) pass(Millis(1));
+      if (rules_.exact) {
+        transcript_ += "@+1ms\n@sweep\n";
+        pass(Millis(1));
+      }
       if (!run_reservation(command) && !run_item(command)) run_other(command);
       if (rules_.exact) pass(Millis(0));
       bench_.compare_all();
@@ -176,7 +181,7 @@ class Player {
       expected = ">= 0";  // how much is available shows what was swept
     }
     line_ = line;
-    transcript_ += fmt::format("> {}\n{}\n", line, expected);
+    transcript_ += fmt::format("> {}\n{}\n", line, expected == ">= 0" ? "*" : expected);
     const std::string reply = bench_.ask(line);
     const bool is_error = expected.size() > 1 && expected[0] == '-' && expected[1] > '9';
     const bool fits = expected == ">= 0" ? !reply.starts_with('-')
