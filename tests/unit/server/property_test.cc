@@ -10,6 +10,7 @@
 
 #include "tests/doctest.h"
 
+#include <cstdio>
 #include <cstdlib>
 
 using namespace holdfast;
@@ -285,6 +286,9 @@ TEST_CASE("property: whatever is asked, the answers are the model's, and what wa
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::uint64_t seed = first;
   for (; seconds > 0 ? std::chrono::steady_clock::now() < end : seed < first + rounds; ++seed) {
+    // Also known when a CHECK or a sanitizer ends the process.
+    fmt::print("\rseed {} ", seed);
+    std::fflush(stdout);
     const Program program = random_program(seed);
     const auto failure = run(program);
     if (!failure) continue;
