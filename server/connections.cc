@@ -42,7 +42,7 @@ Connections::Connections(Poller& poller, SessionHost& host, std::uint32_t connec
 
 Connections::~Connections() { close_all(); }
 
-void Connections::listen(Descriptor listener) {
+void Connections::listen(FileDescriptor listener) {
   listener_ = std::move(listener);
   listening_ = poller_.add(listener_.get(), kListenerTag, EPOLLIN);
   CHECK(listening_);
@@ -71,7 +71,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events, Millis now) 
 
 void Connections::accept_some(Millis now) {
   for (int left = kAcceptsMax; left > 0; --left) {
-    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.is_open()) {
       admit(std::move(socket));
       continue;
@@ -86,7 +86,7 @@ void Connections::accept_some(Millis now) {
   }
 }
 
-void Connections::admit(Descriptor socket) {
+void Connections::admit(FileDescriptor socket) {
   ++counters_.received;
   if (open_count_ >= connections_max_) {
     ++counters_.rejected;

@@ -25,7 +25,7 @@ class Connections {
   ~Connections();
 
   /// Takes over a listening socket.
-  void listen(Descriptor listener);
+  void listen(FileDescriptor listener);
 
   // Once a turn, in this order. `now` is the hold clock or any other that does not stop.
 
@@ -59,7 +59,7 @@ class Connections {
   struct Connection {
     Connection(ConnectionKey key, std::uint64_t id, Session::Peer peer, WallTime began, SessionHost& host)
         : session(key, id, std::move(peer), began, host) {}
-    Descriptor socket;
+    FileDescriptor socket;
     Session session;
     std::string input;  // what is not executed yet
     std::size_t input_begin = 0;
@@ -74,7 +74,7 @@ class Connections {
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
   Connection* find(ConnectionKey key) noexcept;
   void accept_some(Millis now);
-  void admit(Descriptor socket);
+  void admit(FileDescriptor socket);
   void read(Connection& connection);
   void execute(Connection& connection, std::string_view fresh);
   void hold_up(Connection& connection);
@@ -86,7 +86,7 @@ class Connections {
   Poller& poller_;
   SessionHost& host_;
   std::uint32_t connections_max_;
-  Descriptor listener_;
+  FileDescriptor listener_;
   bool listening_ = false;  // the poller watches the listener
   Millis accept_again_{};
   bool draining_ = false;

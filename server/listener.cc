@@ -40,14 +40,14 @@ Error cannot(const std::string& address, std::uint16_t port, int error) {
 
 }  // namespace
 
-Result<Descriptor> open_listener(const std::string& address, std::uint16_t port) {
+Result<FileDescriptor> open_listener(const std::string& address, std::uint16_t port) {
   sockaddr_storage where{};
   socklen_t size = 0;
   if (!fill_address(address, port, where, size)) {
     return Error::format(ErrorCode::bad_option, "bind: '{}' is not a numeric IPv4 or IPv6 address",
                          Echo(address).text());
   }
-  Descriptor listener(socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  FileDescriptor listener(socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!listener.is_open()) return cannot(address, port, errno);
   const int on = 1;
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

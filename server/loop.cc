@@ -21,7 +21,7 @@ Loop::Loop(const Options& options, Clock& clock, std::string run_id)
 
 Loop::~Loop() { delete served_.load(); }
 
-void Loop::watch_signals(Descriptor signals) {
+void Loop::watch_signals(FileDescriptor signals) {
   signals_ = std::move(signals);
   CHECK(poller_.add(signals_.get(), kSignalTag, EPOLLIN));
 }

@@ -28,9 +28,9 @@ class Loop final : public SessionHost {
 
   // Before run().
 
-  void listen(Descriptor listener) { connections_.listen(std::move(listener)); }
+  void listen(FileDescriptor listener) { connections_.listen(std::move(listener)); }
   /// Signals that end the process in order (signalfd).
-  void watch_signals(Descriptor signals);
+  void watch_signals(FileDescriptor signals);
 
   /// Turns until stopped and drained. Until serve() items are -LOADING; a signal then ends the process at once.
   void run();
@@ -80,7 +80,7 @@ class Loop final : public SessionHost {
   std::string run_id_;
   Poller poller_;
   Waker waker_;
-  Descriptor signals_;
+  FileDescriptor signals_;
   Connections connections_;
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
 

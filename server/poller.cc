@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {
     close();
     fd_ = other.release();
@@ -18,9 +18,9 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-int Descriptor::release() noexcept { return std::exchange(fd_, -1); }
+int FileDescriptor::release() noexcept { return std::exchange(fd_, -1); }
 
-void Descriptor::close() noexcept {
+void FileDescriptor::close() noexcept {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 

@@ -15,13 +15,13 @@
 namespace holdfast {
 
 /// A file descriptor that is closed with its owner.
-class Descriptor {
+class FileDescriptor {
  public:
-  Descriptor() noexcept = default;
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { close(); }
+  FileDescriptor() noexcept = default;
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor() { close(); }
   int get() const noexcept { return fd_; }
   bool is_open() const noexcept { return fd_ >= 0; }
   int release() noexcept;
@@ -45,7 +45,7 @@ class Poller {
   std::span<const epoll_event> wait(Millis timeout);
 
  private:
-  Descriptor epoll_;
+  FileDescriptor epoll_;
   std::array<epoll_event, kEventsMax> events_{};
 };
 
@@ -65,7 +65,7 @@ class Waker {
   void wake() noexcept;
 
  private:
-  Descriptor event_;
+  FileDescriptor event_;
   std::atomic<bool> sleeping_{false};
 };
 

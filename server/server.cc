@@ -27,14 +27,14 @@ void say(std::string_view text) {
 }
 
 /// Signals that end the server, blocked in this thread and those it starts, as a descriptor.
-Descriptor take_signals() {
+FileDescriptor take_signals() {
   sigset_t ending;
   sigemptyset(&ending);
   sigaddset(&ending, SIGTERM);
   sigaddset(&ending, SIGINT);
   CHECK(pthread_sigmask(SIG_BLOCK, &ending, nullptr) == 0);
   std::signal(SIGPIPE, SIG_IGN);
-  return Descriptor(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  return FileDescriptor(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 std::string make_run_id(Random& random) {

@@ -29,7 +29,7 @@ source tools/install_packages.sh
 preset=${PRESET:-release}
 jobs=${JOBS:-$(nproc)}
 
-install_packages tests/packages.txt build test
+install_packages tests/packages.txt
 echo "Build: preset $preset into build/$preset, $jobs jobs."
 cmake --preset "$preset" --log-level=WARNING >/dev/null
 quiet=()

@@ -127,7 +127,10 @@ int rename_file(int from_fd, const char* from, int to_fd, const char* to, unsign
   const std::string full_to = shim.resolve(to_fd, to);
   if (full_from.empty() || full_to.empty()) return static_cast<int>(real());
   const Begun begun = shim.before_rename(full_from, full_to);
-  return change(begun, real, [&](int result) { shim.after_names(begun, result == 0); });
+  return change(begun, real, [&](int result) {
+    shim.after_names(begun, result == 0);
+    if (result == 0) shim.follow_rename(full_from, full_to);
+  });
 }
 
 int unlink_file(int directory_fd, const char* path, int flags) {

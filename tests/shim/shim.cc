@@ -296,6 +296,13 @@ void Shim::after_names(const Begun& begun, bool succeeded) {
   journal_.append({.kind = JournalKind::cancel, .position = begun.record}, "");
 }
 
+void Shim::follow_rename(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  for (Tracked& file : tracked_) {
+    if (file.path == from) file.path = to;
+  }
+}
+
 void Shim::after_link(const Begun& begun, const std::string& path) {
   {
     const std::lock_guard lock(mutex_);

@@ -64,6 +64,8 @@ class Shim {
   Begun before_unlink(const std::string& path);
   Begun before_link(const std::string& path);
   void after_names(const Begun& begun, bool succeeded);
+  /// Open files go on under the new name.
+  void follow_rename(const std::string& from, const std::string& to);
   void after_link(const Begun& begun, const std::string& path);
 
  private:

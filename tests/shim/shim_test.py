@@ -21,7 +21,7 @@ class Folder:
     """A root for the program and a side folder for the shim, next to each other."""
 
     def __init__(self):
-        self.top = os.path.abspath(tempfile.mkdtemp(prefix="holdfast-shim-", dir="."))
+        self.top = os.path.abspath(tempfile.mkdtemp(prefix="holdfast-shim-", dir=TOOLS.folder))
         self.root, self.side = os.path.join(self.top, "root"), os.path.join(self.top, "side")
         os.mkdir(self.root), os.mkdir(self.side)
 
@@ -58,6 +58,13 @@ class Folder:
         with open(os.path.join(self.side, "counters"), "rb") as file:
             slots = struct.iter_unpack("<Q56s", file.read())
             return {name.rstrip(b"\0").decode(): count for count, name in slots if count}
+
+
+def still_running_after(process, seconds):
+    try:
+        raise AssertionError(f"ended by itself: {process.wait(seconds)}")
+    except subprocess.TimeoutExpired:
+        pass
 
 
 PREPARE = ("create:a", "write:a:0:2:1", "sync:a", "syncdir")  # two durable blocks of ones
@@ -233,7 +240,7 @@ class Threads(unittest.TestCase):
                 command = [TOOLS.probe, folder.root, "threads:4"]
                 with subprocess.Popen(command, env=folder.environment(), stdout=subprocess.PIPE) as process:
                     process.stdout.readline()
-                    time.sleep(0.01 * seed)
+                    still_running_after(process, 0.01 * seed)
                     process.kill()
                     lines = process.stdout.read().decode().splitlines()
                 folder.cut_power(seed, "--garble")
@@ -258,5 +265,6 @@ if __name__ == "__main__":
     for tool in ("shim", "undo", "probe"):
         parser.add_argument(f"--{tool}", required=True)
     parser.add_argument("--posix-tests")
+    parser.add_argument("--folder", default=".", help="on a disk, for the files")
     TOOLS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])
