@@ -62,9 +62,9 @@ void write_number(char* at, std::uint64_t number) {
 
 struct Connection {
   int fd = -1;
-  std::string batch;             // `pipeline` requests
-  std::size_t sent = 0;          // bytes of it
-  std::size_t in_batch = 0;      // requests of the batch on its way
+  std::string batch;         // `pipeline` requests
+  std::size_t sent = 0;      // bytes of it
+  std::size_t in_batch = 0;  // requests of the batch on its way
   std::uint64_t unanswered = 0;
   SteadyClock::time_point began;
   ReplyCounter replies;
@@ -160,8 +160,7 @@ class Worker {
   }
 
   void fill(Connection& connection, std::uint64_t count) {
-    const std::uint64_t first =
-        request_.sequences.empty() ? 0 : sequence_.fetch_add(count, std::memory_order_relaxed);
+    const std::uint64_t first = request_.sequences.empty() ? 0 : sequence_.fetch_add(count, std::memory_order_relaxed);
     for (std::uint64_t n = 0; n < count; ++n) {
       char* const bytes = connection.batch.data() + n * request_.bytes.size();
       for (const std::size_t at : request_.randoms) write_number(bytes + at, random_() % load_.keyspace);
@@ -238,7 +237,8 @@ Result<RawResult> run_raw(const RawLoad& load) {
     const std::uint32_t share = load.connections / load.threads + (i < load.connections % load.threads ? 1 : 0);
     workers.push_back(std::make_unique<Worker>(load, request, share, load.seed + i, left, sequence));
     if (!workers.back()->connect_all()) {
-      return Error::format(ErrorCode::io_failed, "{}:{}: cannot connect: {}", load.host, load.port, std::strerror(errno));
+      return Error::format(ErrorCode::io_failed, "{}:{}: cannot connect: {}", load.host, load.port,
+                           std::strerror(errno));
     }
   }
   const double server_before = load.server_pid > 0 ? process_cpu_seconds(load.server_pid) : 0;
@@ -250,7 +250,8 @@ Result<RawResult> run_raw(const RawLoad& load) {
   result.client_cpu_seconds = process_cpu_seconds(getpid()) - client_before;
   if (load.server_pid > 0) result.server_cpu_seconds = process_cpu_seconds(load.server_pid) - server_before;
   for (const auto& worker : workers) {
-    if (worker->failed()) return Error(ErrorCode::io_failed, "the server closed a connection, was silent for 10 s, or sent no replies");
+    if (worker->failed())
+      return Error(ErrorCode::io_failed, "the server closed a connection, was silent for 10 s, or sent no replies");
     result.latency += worker->latency();
     const auto counts = worker->counts();
     result.counts.replies += counts.replies;

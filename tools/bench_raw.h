@@ -21,7 +21,7 @@ struct RawLoad {
   std::uint64_t requests = 100'000;
   std::uint64_t keyspace = 1'000'000'000'000;  // __rand_int__ is below it
   std::uint64_t seed = 1;
-  int server_pid = 0;                          // 0: its CPU is not measured
+  int server_pid = 0;  // 0: its CPU is not measured
   /// `__rand_int__` becomes a random number and `__seq__` the next one of all threads, both in 12 digits.
   std::vector<std::string> words;
 };
@@ -29,7 +29,7 @@ struct RawLoad {
 struct RawResult {
   std::chrono::nanoseconds wall{};
   ReplyCounter::Counts counts;
-  Histogram latency;               // ns from the write of a request's batch to its reply
+  Histogram latency;  // ns from the write of a request's batch to its reply
   double server_cpu_seconds = 0;
   double client_cpu_seconds = 0;
 };

@@ -53,7 +53,7 @@ class Histogram {
     return (((index & (kWidth - 1)) + kWidth + 1) << shift) - 1;
   }
 
-  std::array<std::uint64_t, kWidth * (64 - kBits + 1)> counts_{};
+  std::array<std::uint64_t, kWidth*(64 - kBits + 1)> counts_{};
   std::uint64_t count_ = 0;
   std::uint64_t max_ = 0;
 };

@@ -3,8 +3,8 @@
 #include "tools/bench_raw.h"
 #include "tools/resp_client.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -30,17 +30,18 @@ int server_process(const std::string& server) {
 void print_json(const RawLoad& load, const RawResult& result) {
   const double seconds = std::chrono::duration<double>(result.wall).count();
   const auto& latency = result.latency;
-  fmt::print("{{\"connections\":{},\"threads\":{},\"pipeline\":{},\"requests\":{},\"seconds\":{:.4f},"
-             "\"requests_per_second\":{:.0f},\"successes\":{},\"refusals\":{},\"errors\":{},"
-             "\"latency_us\":{{\"p50\":{:.1f},\"p90\":{:.1f},\"p99\":{:.1f},\"p99.9\":{:.1f},\"max\":{:.1f}}},"
-             "\"server_cpu_seconds\":{:.2f},\"server_cpu_seconds_per_million\":{:.3f},\"client_cpu_seconds\":{:.2f}}}\n",
-             load.connections, load.threads, load.pipeline, result.counts.replies, seconds,
-             static_cast<double>(result.counts.replies) / seconds, result.counts.successes, result.counts.refusals,
-             result.counts.errors, micros(latency.percentile(0.5)), micros(latency.percentile(0.9)),
-             micros(latency.percentile(0.99)), micros(latency.percentile(0.999)), micros(latency.max()),
-             result.server_cpu_seconds,
-             result.server_cpu_seconds * 1e6 / static_cast<double>(std::max<std::uint64_t>(result.counts.replies, 1)),
-             result.client_cpu_seconds);
+  fmt::print(
+      "{{\"connections\":{},\"threads\":{},\"pipeline\":{},\"requests\":{},\"seconds\":{:.4f},"
+      "\"requests_per_second\":{:.0f},\"successes\":{},\"refusals\":{},\"errors\":{},"
+      "\"latency_us\":{{\"p50\":{:.1f},\"p90\":{:.1f},\"p99\":{:.1f},\"p99.9\":{:.1f},\"max\":{:.1f}}},"
+      "\"server_cpu_seconds\":{:.2f},\"server_cpu_seconds_per_million\":{:.3f},\"client_cpu_seconds\":{:.2f}}}\n",
+      load.connections, load.threads, load.pipeline, result.counts.replies, seconds,
+      static_cast<double>(result.counts.replies) / seconds, result.counts.successes, result.counts.refusals,
+      result.counts.errors, micros(latency.percentile(0.5)), micros(latency.percentile(0.9)),
+      micros(latency.percentile(0.99)), micros(latency.percentile(0.999)), micros(latency.max()),
+      result.server_cpu_seconds,
+      result.server_cpu_seconds * 1e6 / static_cast<double>(std::max<std::uint64_t>(result.counts.replies, 1)),
+      result.client_cpu_seconds);
 }
 
 void print_text(const RawLoad& load, const RawResult& result) {
@@ -67,8 +68,9 @@ int run(int argc, char** argv) {
   RawLoad load;
   bool json = false;
   std::string server = "127.0.0.1:7379";
-  CLI::App* raw = app.add_subcommand("raw", "Sends one command again and again; __rand_int__ in its words becomes a "
-                                            "random number, __seq__ the next number.");
+  CLI::App* raw = app.add_subcommand("raw",
+                                     "Sends one command again and again; __rand_int__ in its words becomes a "
+                                     "random number, __seq__ the next number.");
   raw->add_option("--server", server, "The server, 127.0.0.1:7379 if not said.")->type_name("HOST:PORT");
   raw->add_option("-c,--connections", load.connections, "Connections.")->check(CLI::Range(1, 10'000));
   raw->add_option("-t,--threads", load.threads, "Threads of this program.")->check(CLI::Range(1, 64));

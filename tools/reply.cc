@@ -24,20 +24,37 @@ class Parser {
     const char type = line.front();
     line.remove_prefix(1);
     switch (type) {
-      case ':': reply.kind = Reply::Kind::integer; return number(line, reply.integer);
-      case '+': return text(reply, Reply::Kind::status, line);
-      case '-': return text(reply, Reply::Kind::error, line);
+      case ':':
+        reply.kind = Reply::Kind::integer;
+        return number(line, reply.integer);
+      case '+':
+        return text(reply, Reply::Kind::status, line);
+      case '-':
+        return text(reply, Reply::Kind::error, line);
       case ',':
-      case '(': return text(reply, Reply::Kind::real, line);
-      case '_': reply.kind = Reply::Kind::null; return true;
-      case '#': reply.kind = Reply::Kind::boolean; reply.integer = line == "t" ? 1 : 0; return true;
-      case '$': return bulk(reply, line, 0);
-      case '=': return bulk(reply, line, 4);
-      case '*': return list(reply, Reply::Kind::array, line, 1, depth);
-      case '~': return list(reply, Reply::Kind::set, line, 1, depth);
-      case '>': return list(reply, Reply::Kind::push, line, 1, depth);
-      case '%': return list(reply, Reply::Kind::map, line, 2, depth);
-      default: return broken_ = true, false;
+      case '(':
+        return text(reply, Reply::Kind::real, line);
+      case '_':
+        reply.kind = Reply::Kind::null;
+        return true;
+      case '#':
+        reply.kind = Reply::Kind::boolean;
+        reply.integer = line == "t" ? 1 : 0;
+        return true;
+      case '$':
+        return bulk(reply, line, 0);
+      case '=':
+        return bulk(reply, line, 4);
+      case '*':
+        return list(reply, Reply::Kind::array, line, 1, depth);
+      case '~':
+        return list(reply, Reply::Kind::set, line, 1, depth);
+      case '>':
+        return list(reply, Reply::Kind::push, line, 1, depth);
+      case '%':
+        return list(reply, Reply::Kind::map, line, 2, depth);
+      default:
+        return broken_ = true, false;
     }
   }
 
@@ -53,7 +70,9 @@ class Parser {
     return true;
   }
 
-  bool number(std::string_view line, std::int64_t& value) { return parse_integer(line, value) || (broken_ = true, false); }
+  bool number(std::string_view line, std::int64_t& value) {
+    return parse_integer(line, value) || (broken_ = true, false);
+  }
 
   static bool text(Reply& reply, Reply::Kind kind, std::string_view line) {
     reply.kind = kind;
@@ -120,9 +139,15 @@ void append_json_text(std::string& out, std::string_view text) {
 
 void append_json(std::string& out, const Reply& reply) {
   switch (reply.kind) {
-    case Reply::Kind::null: out += "null"; return;
-    case Reply::Kind::integer: out += fmt::format_int(reply.integer).str(); return;
-    case Reply::Kind::boolean: out += reply.integer != 0 ? "true" : "false"; return;
+    case Reply::Kind::null:
+      out += "null";
+      return;
+    case Reply::Kind::integer:
+      out += fmt::format_int(reply.integer).str();
+      return;
+    case Reply::Kind::boolean:
+      out += reply.integer != 0 ? "true" : "false";
+      return;
     case Reply::Kind::error:
       out += "{\"error\":";
       append_json_text(out, reply.text);
@@ -130,8 +155,11 @@ void append_json(std::string& out, const Reply& reply) {
       return;
     case Reply::Kind::real:
     case Reply::Kind::status:
-    case Reply::Kind::bulk: append_json_text(out, reply.text); return;
-    default: break;
+    case Reply::Kind::bulk:
+      append_json_text(out, reply.text);
+      return;
+    default:
+      break;
   }
   const bool map = reply.kind == Reply::Kind::map;
   out += map ? '{' : '[';
@@ -159,14 +187,27 @@ std::string quoted(std::string_view text) {
 
 void append_shown(std::string& out, const Reply& reply, const std::string& indent) {
   switch (reply.kind) {
-    case Reply::Kind::null: out += "(nil)\n"; return;
-    case Reply::Kind::integer: out += fmt::format("{}\n", reply.integer); return;
-    case Reply::Kind::boolean: out += reply.integer != 0 ? "true\n" : "false\n"; return;
-    case Reply::Kind::error: out += fmt::format("(error) {}\n", reply.text); return;
+    case Reply::Kind::null:
+      out += "(nil)\n";
+      return;
+    case Reply::Kind::integer:
+      out += fmt::format("{}\n", reply.integer);
+      return;
+    case Reply::Kind::boolean:
+      out += reply.integer != 0 ? "true\n" : "false\n";
+      return;
+    case Reply::Kind::error:
+      out += fmt::format("(error) {}\n", reply.text);
+      return;
     case Reply::Kind::real:
-    case Reply::Kind::status: out += reply.text + "\n"; return;
-    case Reply::Kind::bulk: out += (indent.empty() ? reply.text : quoted(reply.text)) + "\n"; return;
-    default: break;
+    case Reply::Kind::status:
+      out += reply.text + "\n";
+      return;
+    case Reply::Kind::bulk:
+      out += (indent.empty() ? reply.text : quoted(reply.text)) + "\n";
+      return;
+    default:
+      break;
   }
   if (reply.items.empty()) {
     out += "(empty)\n";

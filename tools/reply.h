@@ -14,9 +14,9 @@ struct Reply {
   enum class Kind : std::uint8_t { null, integer, status, bulk, error, real, boolean, array, set, map, push };
 
   Kind kind = Kind::null;
-  std::int64_t integer = 0;   // integer, boolean
-  std::string text;           // status, bulk, error, real
-  std::vector<Reply> items;   // array, set, push; a map's keys and values in turn
+  std::int64_t integer = 0;  // integer, boolean
+  std::string text;          // status, bulk, error, real
+  std::vector<Reply> items;  // array, set, push; a map's keys and values in turn
 
   bool is_error() const noexcept { return kind == Kind::error; }
   /// The value of a map's key, nothing when it has none.

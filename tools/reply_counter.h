@@ -33,9 +33,9 @@ class ReplyCounter {
   bool top_ = false;  // the value at hand is the reply itself
   bool negative_ = false;
   bool broken_ = false;
-  std::int64_t number_ = 0;       // of the line at hand
-  std::int64_t skip_ = 0;         // bytes of a bulk still to come, its end included
-  std::uint64_t open_values_ = 0; // values still to come before the reply at hand is whole
+  std::int64_t number_ = 0;        // of the line at hand
+  std::int64_t skip_ = 0;          // bytes of a bulk still to come, its end included
+  std::uint64_t open_values_ = 0;  // values still to come before the reply at hand is whole
 };
 
 }  // namespace holdfast
