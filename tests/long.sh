@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 runs='
 crash     | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
 fuzz-resp |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
+property  | 3600 | seconds | random commands on the inventory and on its model, which must agree; prints the seed that fails | property
 repeat    |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 '
 
@@ -15,6 +16,11 @@ crash() {
   python3 tests/crash/crash.py --server build/release/bin/holdfastd --kills "$1" --folder build/release \
     --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
     --flags='--segment-bytes 256KiB'
+}
+
+property() {
+  tests/run.sh --build-only
+  HOLDFAST_SECONDS=$1 HOLDFAST_SEED=$RANDOM build/release/tests/property_test
 }
 
 repeat_tests() {
