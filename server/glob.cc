@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 namespace holdfast {
 namespace {
@@ -27,8 +26,9 @@ bool match_one(std::string_view pattern, std::size_t& at, char c, bool ignore_ca
     if (pattern[at] == '\\' && at + 1 < pattern.size()) {
       found |= fold(pattern[++at]) == fold(c);
     } else if (at + 2 < pattern.size() && pattern[at + 1] == '-') {
-      const auto [low, high] = std::minmax(fold(pattern[at]), fold(pattern[at + 2]));
-      found |= low <= fold(c) && fold(c) <= high;
+      const unsigned char one_end = fold(pattern[at]);
+      const unsigned char other_end = fold(pattern[at + 2]);
+      found |= std::min(one_end, other_end) <= fold(c) && fold(c) <= std::max(one_end, other_end);
       at += 2;
     } else {
       found |= fold(pattern[at]) == fold(c);

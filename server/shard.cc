@@ -49,10 +49,6 @@ void Shard::run_one(const StepCommand& command, ThreadIndex from, const Now& now
   if (command.entry == nullptr) return forget_connection(command.address.connection, from);
   reply_.clear();
   ReplyWriter reply(reply_, command.version);
-  if (space_ != SpaceState::ok && command.entry->id == CommandId::reserve) {
-    reply.error(Error(ErrorCode::overloaded, space_text(space_)));
-    return gate_.reply(from, command.address, {}, reply_);
-  }
   const bool may_wait = waits_.size() < kWaitsMax;
   const StepResult result = step(inventory_, *command.entry, command.words, now, reply, !may_wait);
   if (result.waits) return park(command, from, now.hold + std::min(result.wait_timeout, kWaitMax));
@@ -66,6 +62,12 @@ bool Shard::keep_time(const Now& now) {
 
 HoldTime Shard::next_due(const Now& now) const {
   return settings_.sweeps ? std::min(waits_due_, inventory_.next_due(now)) : waits_due_;
+}
+
+void Shard::set_space(SpaceState space) {
+  if (space == space_) return;
+  space_ = space;
+  inventory_.set_overloaded(space == SpaceState::ok ? std::string_view() : space_text(space));
 }
 
 Group* Shard::hand_over() {

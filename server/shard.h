@@ -46,7 +46,7 @@ class Shard {
   /// Whether the log has to catch up before anything more is run.
   bool behind() const noexcept { return at_log_ >= kGroupsBehindMax; }
   /// Whether new reservations are taken.
-  void set_space(SpaceState space) noexcept { space_ = space; }
+  void set_space(SpaceState space);
 
   std::unique_ptr<ReplyBlock> take_replies(ThreadIndex thread) { return gate_.take(thread); }
   void give_back(std::unique_ptr<ReplyBlock> block) { gate_.give_back(std::move(block)); }

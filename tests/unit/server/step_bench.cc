@@ -1,0 +1,146 @@
+#include "tests/unit/server/step_bench.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace holdfast::testing {
+namespace {
+
+int hex_digit(char c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::size_t digit = kDigits.find(c);
+  if (digit == std::string_view::npos) throw std::runtime_error("not a hexadecimal digit");
+  return static_cast<int>(digit);
+}
+
+/// The byte that is escaped at `i`, where the backslash is; moves `i` to its last character.
+char escaped(std::string_view line, std::size_t& i) {
+  const char next = line.at(++i);
+  if (next == 'r') return '\r';
+  if (next == 'n') return '\n';
+  if (next != 'x') return next;
+  const int byte = 16 * hex_digit(line.at(i + 1)) + hex_digit(line.at(i + 2));
+  i += 2;
+  return static_cast<char>(byte);
+}
+
+}  // namespace
+
+std::vector<std::string> split_words(std::string_view line) {
+  std::vector<std::string> words;
+  bool inside = false;
+  bool in_quotes = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (!in_quotes && c == ' ') {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == '"') {
+      in_quotes = !in_quotes;
+    } else if (c == '\\' && in_quotes) {
+      words.back() += escaped(line, i);
+    } else {
+      words.back() += c;
+    }
+  }
+  if (in_quotes) throw std::runtime_error("a quote is not closed");
+  return words;
+}
+
+StepBench::StepBench(const Inventory::Settings& settings)
+    : settings_(settings),
+      live_(std::make_unique<Inventory>(settings, tape_)),
+      replica_(std::make_unique<Inventory>(settings, replica_tape_)) {}
+
+ReplyValue StepBench::run(const std::vector<std::string>& words) {
+  const ReplyValue reply = execute(*live_, words, false);
+  inspect();
+  return reply;
+}
+
+ReplyValue StepBench::run_when_wait_is_over(std::string_view line) {
+  const ReplyValue reply = execute(*live_, split_words(line), true);
+  inspect();
+  return reply;
+}
+
+/// What waits answers a status: <waits>.
+ReplyValue StepBench::execute(Inventory& inventory, const std::vector<std::string>& words, bool wait_is_over) {
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  std::string bytes;
+  ReplyWriter writer(bytes, version_);
+  const auto command = find_command(views);
+  if (!command) {
+    writer.error(command.error());
+    return ReplyValue::decode(bytes);
+  }
+  result_ = step(inventory, **command, views, now_, writer, wait_is_over);
+  if (result_.waits != bytes.empty()) throw std::runtime_error("neither one reply nor a wait");
+  if (!result_.waits) return ReplyValue::decode(bytes);
+  ReplyValue waits;
+  waits.kind = ReplyValue::Kind::status;
+  waits.text = "<waits>";
+  return waits;
+}
+
+int StepBench::sweep() {
+  int sweeps = 1;
+  while (live_->sweep(now_)) {
+    inspect();
+    if (++sweeps > 100'000) throw std::runtime_error("the sweep does not end");
+  }
+  inspect();
+  return sweeps;
+}
+
+void StepBench::restart() {
+  live_ = std::make_unique<Inventory>(settings_, tape_);
+  if (const auto applied = tape_.play(0, *live_); !applied) {
+    throw std::runtime_error("a restart refuses a record: " + std::string(applied.error().text()));
+  }
+  inspect();
+}
+
+void StepBench::open_group() {
+  group_ = group_.next();
+  tape_.begin_group();
+  live_->open_group(group_);
+}
+
+void StepBench::make_durable() { live_->on_group_durable(group_, tape_.group_first_lsn()); }
+
+void StepBench::inspect() {
+  if (const auto played = tape_.play(played_, *replica_); !played) {
+    throw std::runtime_error("the replica refuses a record: " + std::string(played.error().text()));
+  }
+  played_ = tape_.size();
+  if (broken_) return;
+  if (!(live_->seal() == replica_->seal())) throw std::runtime_error("the state hash is not the replica's");
+}
+
+void StepBench::compare_all() {
+  const auto same = [this](const std::vector<std::string>& words) {
+    const std::string live = execute(*live_, words, false).to_text();
+    const std::string replica = execute(*replica_, words, false).to_text();
+    if (live == replica) return live;
+    throw std::runtime_error(fmt::format("{} {} {}: live {}, replica {}", words[0], words[1],
+                                         words.size() > 2 ? words[2] : "", live, replica));
+  };
+  if (const std::string broken = same({"ITEM", "VERIFY", "*"}); broken != "[]") throw std::runtime_error(broken);
+  same({"ITEM", "LIST", "COUNT", "10000"});
+  std::vector<std::string> names;
+  InventoryAccess::each_item(*live_, [&](const Item& item) { names.push_back(item.named->name); });
+  for (const std::string& name : names) {
+    same({"ITEM", "GET", name});
+    same({"RESERVATION", "LIST", name, "COUNT", "10000"});
+    same({"SMEMBERS", "{" + name + "}:buyers"});
+  }
+  if (replica_tape_.size() != 0) throw std::runtime_error("a read made the replica change");
+  inspect();
+}
+
+}  // namespace holdfast::testing
