@@ -15,6 +15,7 @@ class Blocks {
     size_ = count * kBlockBytes;
     std::fill_n(bytes_.get(), size_, std::byte(value));
   }
+  // NOLINTNEXTLINE(google-explicit-constructor): to be passed as a span is what it is for
   operator std::span<const std::byte>() const noexcept { return {bytes_.get(), size_}; }
 
  private:
