@@ -32,7 +32,7 @@ std::string user_text(std::uint64_t number) {
     case 2:
       return "0192f0c1-2345-7abc-8def-" + std::to_string(100'000'000'000 + number);
     default:
-      return std::string(126 - number % 5, 'u') + std::to_string(number);
+      return std::string(124 - number % 5, 'u') + std::to_string(number);
   }
 }
 
