@@ -120,6 +120,17 @@ class Bytes(unittest.TestCase):
             folder.cut_power(1, "--manner", "lost")
             self.assertEqual(folder.sectors("a"), [2] * 16)
 
+    def test_a_journal_record_that_the_kill_cut_short_hides_nothing_after_it(self):
+        with Folder() as folder:
+            folder.run(*PREPARE, "write:a:0:2:2", "kill")
+            with open(os.path.join(folder.side, "journal"), "r+b") as journal:
+                begin = journal.read(60)
+                journal.seek(0, os.SEEK_END)
+                journal.write(begin)
+            folder.run("open:a", "sync:a", "kill")
+            folder.cut_power(1, "--manner", "lost")
+            self.assertEqual(folder.sectors("a"), [2] * 16)
+
     def test_after_a_cut_nothing_is_pending(self):
         with Folder() as folder:
             folder.run(*PREPARE, "write:a:0:2:2", "kill")
