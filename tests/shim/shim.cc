@@ -153,7 +153,7 @@ Begun Shim::begin_bytes(Tracked& file, Call call, std::uint64_t offset, std::uin
   begun.verdict = decide(call, file.path);
   begun.tracked = true;
   begun.inode = file.inode;
-  begun.durable = file.durable && call == Call::write;
+  begun.durable = call == Call::write_durable;
   if (begun.verdict.error_number != 0 && !begun.verdict.half) return begun;
   begun.record = journal_.append({.kind = JournalKind::write,
                                   .inode = file.inode,
@@ -172,7 +172,7 @@ Begun Shim::before_write(int fd, std::optional<std::uint64_t> offset, std::uint6
   const std::uint64_t at = file->append ? size
                            : offset     ? *offset
                                         : static_cast<std::uint64_t>(::lseek(fd, 0, SEEK_CUR));
-  return begin_bytes(*file, Call::write, at, length, std::max(size, at + length));
+  return begin_bytes(*file, file->durable ? Call::write_durable : Call::write, at, length, std::max(size, at + length));
 }
 
 Begun Shim::before_truncate(int fd, std::uint64_t size) {

@@ -96,7 +96,7 @@ class Bytes(unittest.TestCase):
         self.assertFalse(set().union(*seen) <= {0, 1, 2})
 
     def test_a_durable_write_stays_and_the_one_in_flight_is_torn(self):
-        seen = self.outcomes("close:a", "durable:a", "write:a:0:1:2", "write:a:1:1:3", faults="write:a:3:kill")
+        seen = self.outcomes("close:a", "durable:a", "write:a:0:1:2", "write:a:1:1:3", faults="write_durable:a:2:kill")
         self.assertEqual({content[:SECTORS] for content in seen}, {(2,) * SECTORS})
         self.assertGreater(len({content[SECTORS:] for content in seen}), 5)
 
