@@ -48,6 +48,10 @@ inline constexpr std::size_t kWaitsMax = 1024;
 inline constexpr Millis kWaitMax{24 * 3600 * 1000};
 /// Sealed groups of one shard at the log. More than one would make batches smaller, and so more of them.
 inline constexpr std::size_t kGroupsAtLogMax = 1;
+/// Full groups may be there in any number up to this; then the shard runs nothing until the log has caught up.
+inline constexpr std::size_t kGroupsBehindMax = 64;
+/// Committed groups on their way back. A block of commands makes few groups, each of at least 16 KiB.
+inline constexpr std::size_t kCommittedMax = 4096;
 /// Blocks that a thread keeps for reuse, and what a block may have grown to in order to be kept.
 inline constexpr std::size_t kSpareBlocksMax = 512;
 inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
@@ -61,7 +65,7 @@ inline constexpr std::size_t kClientLabelBytesMax = 256;
 inline constexpr std::size_t kKeptBufferBytesMax = 16_KiB;
 /// A listener that has no descriptors left tries again after this time.
 inline constexpr Millis kAcceptPause{100};
-/// Patterns of CONFIG GET and COMMAND LIST.
+/// Patterns of ITEM LIST, SSCAN, CONFIG GET and COMMAND LIST.
 inline constexpr std::size_t kPatternBytesMax = 128;
 /// SIGTERM: replies that are not taken by then are dropped.
 inline constexpr Millis kDrainMax{5000};
@@ -77,6 +81,7 @@ static_assert(kUnansweredMax <= kCreditsMax);
 static_assert(kCreditsMax / kBlockCommandsMax < kMailboxBlocksMax, "full blocks of all credits fit the ring");
 static_assert(kRequestLimits.request_bytes_max >= kTurnBytesMax && kBlockBytesMax < kTurnBytesMax);
 static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply fits what may wait");
+static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
 static_assert(kOutputBytesMax < kReplyBytesMax);
 static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
 static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);

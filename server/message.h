@@ -24,7 +24,7 @@ struct ConnectionKey {
 /// Where the reply to a command goes.
 struct ReplyAddress {
   ConnectionKey connection;
-  Slot slot;
+  ReplySlot slot;
 };
 
 /// One command on its way to an owner.

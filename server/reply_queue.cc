@@ -22,12 +22,12 @@ void ReplyQueue::end(bool silent) {
   push(false) = {static_cast<std::uint32_t>(begun_), static_cast<std::uint32_t>(early_.size() - begun_), true, false};
 }
 
-Slot ReplyQueue::defer(bool silent) {
+ReplySlot ReplyQueue::defer(bool silent) {
   push(silent);
-  return Slot(tail_ - 1);
+  return ReplySlot(tail_ - 1);
 }
 
-void ReplyQueue::fill(Slot slot, std::string_view bytes) {
+void ReplyQueue::fill(ReplySlot slot, std::string_view bytes) {
   const std::uint32_t distance = slot.value() - head_;
   CHECK(distance < tail_ - head_ && !entry(slot.value()).answered);
   Entry& filled = entry(slot.value());

@@ -16,7 +16,7 @@
 namespace holdfast {
 
 /// Number of a request on its connection; counts up and wraps.
-using Slot = Strong<struct SlotTag, std::uint32_t>;
+using ReplySlot = Strong<struct ReplySlotTag, std::uint32_t>;
 
 class ReplyQueue {
  public:
@@ -25,9 +25,9 @@ class ReplyQueue {
   /// Ends it. `silent`: it is dropped (CLIENT REPLY).
   void end(bool silent);
   /// A slot for a reply that comes later.
-  Slot defer(bool silent);
+  ReplySlot defer(bool silent);
   /// The reply of a deferred slot. Each slot takes one.
-  void fill(Slot slot, std::string_view bytes);
+  void fill(ReplySlot slot, std::string_view bytes);
 
   /// Slots without a reply, or behind one without.
   std::uint32_t open_count() const noexcept { return tail_ - head_; }

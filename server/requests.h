@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/command_table.h"
+#include "server/limits.h"
 #include "storage/limits.h"
 #include "storage/record.h"
 
@@ -12,7 +13,6 @@ namespace holdfast {
 
 /// The longest time a reservation may be held: ten years. It keeps every deadline within a row's 40 bits.
 inline constexpr Millis kHoldMax = std::chrono::hours(24) * 3650;
-inline constexpr std::size_t kPatternBytesMax = 128;
 inline constexpr std::uint64_t kVersionMax = (std::uint64_t{1} << 63) - 1;
 inline constexpr std::uint64_t kPageDefault = 10;
 inline constexpr std::uint64_t kPageMax = 10'000;

@@ -88,11 +88,12 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
 }
 
 void Session::forward(const CommandEntry& entry, Words words) {
-  const Slot slot = replies_.defer(silent());
+  const ReplySlot slot = replies_.defer(silent());
   if (may_be_large(entry.id)) {
     large_open_ = true;
     large_slot_ = slot;
   }
+  if (entry.id == CommandId::reservation_wait) waits_ = true;
   host_.forward({&entry, {key_, slot}, version_, words});
 }
 
@@ -102,7 +103,7 @@ void Session::refuse(const Error& error) {
   replies_.end(silent());
 }
 
-void Session::answer(Slot slot, std::string_view bytes) {
+void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);

@@ -33,6 +33,8 @@ class SessionHost {
   virtual void forward(const StepCommand& command) = 0;
   /// Whether the owners take another command now.
   virtual bool has_credit() const = 0;
+  /// The connection is gone: owners need not keep what it waits for.
+  virtual void forget(ConnectionKey connection) = 0;
 };
 
 class Session {
@@ -57,12 +59,14 @@ class Session {
   /// Whether it would execute a command now, were one there and had the owners credit.
   bool wants_input() const noexcept;
   /// The reply to a command that was forwarded.
-  void answer(Slot slot, std::string_view bytes);
+  void answer(ReplySlot slot, std::string_view bytes);
 
   std::string_view output() const noexcept { return replies_.ready(); }
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
+  /// Whether it ever asked to wait (RESERVATION WAIT).
+  bool waits() const noexcept { return waits_; }
   /// Nothing more is executed; the connection closes once all replies are sent.
   bool closing() const noexcept { return closing_; }
   bool finished() const noexcept { return closing_ && replies_.open_count() == 0 && replies_.ready().empty(); }
@@ -108,8 +112,9 @@ class Session {
   bool muted_ = false;       // CLIENT REPLY OFF
   bool mute_this_ = false;   // CLIENT REPLY SKIP came just before
   bool mute_after_ = false;  // CLIENT REPLY SKIP is this one
+  bool waits_ = false;
   bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
-  Slot large_slot_;
+  ReplySlot large_slot_;
   std::uint64_t commands_ = 0;
   std::uint64_t error_replies_ = 0;
   const CommandEntry* last_ = nullptr;

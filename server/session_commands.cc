@@ -226,6 +226,8 @@ void session_role(Session& session, Words, ReplyWriter& reply) {
   reply.array(0);
 }
 
+void session_module_list(Session&, Words, ReplyWriter& reply) { reply.array(0); }
+
 void session_cluster(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
 void session_readonly(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
 void session_readwrite(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }

@@ -211,4 +211,9 @@ void step_sscan(StepContext& context) {
   for (const auto& user : found) context.reply.bulk(user);
 }
 
+void step_dbsize(StepContext& context) {
+  context.reply.integer(static_cast<std::int64_t>(context.inventory.item_count()));
+  context.rest_on_all();
+}
+
 }  // namespace holdfast

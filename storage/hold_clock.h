@@ -5,7 +5,9 @@
 //   same boot       it continues exactly: the seconds between stop and start count
 //   another boot    the difference of CLOCK_REALTIME counts instead
 //   a new log       it starts at 0
-// A difference that is negative counts as 0. The wall clock is CLOCK_REALTIME, held back where that steps backwards.
+// A difference that is negative counts as 0. The wall clock is the hold clock plus whole milliseconds, taken anew when
+// CLOCK_REALTIME is behind that or two milliseconds ahead, and held back where it would step backwards: so both advance
+// in the same moment, and one offset in a record serves both.
 #pragma once
 
 #include "protocol/types.h"
@@ -30,6 +32,7 @@ enum class DowntimeVerdict : std::uint8_t {
   accepted,
   too_long,  // more than --downtime-max: start with returns held and an alarm
   negative,  // the clocks went backwards: the same
+  doubted,   // an earlier start found one of these, and nothing was written since: the same
 };
 
 /// The two running clocks.
@@ -40,6 +43,7 @@ class RunningClocks {
     ClockReading now;
     BootId boot_id{};
     Millis downtime_max{};
+    bool doubted = false;  // an earlier start did not believe its downtime, and nothing was written since
   };
 
   explicit RunningClocks(const Start& start);
@@ -61,6 +65,7 @@ class RunningClocks {
 
  private:
   std::chrono::nanoseconds hold_minus_boot_{};
+  Millis wall_minus_hold_ = Millis::min();
   std::chrono::nanoseconds downtime_{};
   WallTime stamp_{};
   BootId boot_id_{};

@@ -50,8 +50,9 @@ inline constexpr Millis kSlowFlush{1000};
 inline constexpr Millis kMarkEvery{30'000};
 /// The live segment is compared with its path this often.
 inline constexpr Millis kIdentityEvery{5000};
-/// Free space is asked for this often.
-inline constexpr Millis kSpaceEvery{1000};
+/// Free space is asked for this often, and while it is low.
+inline constexpr Millis kSpaceEvery{5000};
+inline constexpr Millis kLowSpaceEvery{1000};
 /// `--fsync everysec`.
 inline constexpr Millis kFlushEvery{1000};
 /// Back-off of what failed outside the live segment.

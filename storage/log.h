@@ -20,7 +20,8 @@ class Log {
   /// Opens a new segment under the next incarnation, both durable before this returns; keeps a copy of a dropped suffix.
   /// `preparer` makes segments ahead (segment_preparer.h); none: on the calling thread. It outlives the log.
   /// REQUIRES: replayed. Errors: io_failed, no_space; a later start finds the log as it was.
-  static Result<std::unique_ptr<Log>> start(std::unique_ptr<LogRecovery> recovered, SegmentPreparer* preparer = nullptr);
+  static Result<std::unique_ptr<Log>> start(std::unique_ptr<LogRecovery> recovered,
+                                            SegmentPreparer* preparer = nullptr);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

@@ -8,26 +8,15 @@
 #include "storage/file_system.h"
 #include "storage/hold_clock.h"
 #include "storage/limits.h"
+#include "storage/log_identity.h"
 #include "storage/record.h"
 #include "storage/state_hash.h"
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 
 namespace holdfast {
-
-using LogId = std::array<std::uint8_t, 16>;
-using LogSecret = std::array<std::uint8_t, 16>;
-
-/// What every segment of a log repeats.
-struct LogIdentity {
-  LogId id{};
-  LogSecret secret{};      // never served or dumped
-  LogId forked_from_id{};  // zeros: no fork
-  Lsn forked_from_lsn;
-};
 
 enum class FsyncPolicy : std::uint8_t { always, everysec, never };
 
@@ -55,13 +44,17 @@ struct RecoveryProgress {
   Lsn lsn;
 };
 
+enum class RecoveryRow : std::uint8_t;
+
 /// What a replay found.
 struct RecoveredLog {
-  Lsn last_lsn;                    // the last durable record; none for an empty log
-  StateHash state;                 // as the last batch header has it: what the replayed state must hash to
-  std::uint64_t records = 0;       // given to the visitor
-  std::uint64_t dropped_bytes = 0; // of a torn suffix that Log::start will copy aside
-  bool created = false;            // the directory was empty: this is a new log
+  Lsn last_lsn;                     // the last durable record; none for an empty log
+  StateHash state;                  // as the last batch header has it: what the replayed state must hash to
+  std::uint64_t records = 0;        // given to the visitor
+  std::uint64_t dropped_bytes = 0;  // of a torn suffix that Log::start will copy aside
+  RecoveryRow tail{};               // how the last segment ends (recovery_tail.h)
+  bool unused_segment = false;      // a segment that was prepared and never begun follows it
+  bool created = false;             // the directory was empty: this is a new log
 };
 
 class LogRecovery {
@@ -85,6 +78,7 @@ class LogRecovery {
 
  private:
   friend class Log;
+  friend class Opening;
   struct State;
   explicit LogRecovery(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

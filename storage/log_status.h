@@ -12,14 +12,15 @@ namespace holdfast {
 
 /// What is wrong, if anything. Each is a bit of LogStatus::alarms, a metric and a field of INFO.
 enum class LogAlarm : std::uint8_t {
-  next_segment,   // the next segment could not be prepared or opened; retried
-  mark,           // the mark could not be written; retried
-  space_unknown,  // free space could not be asked for; retried
-  space_low,      // less than two segments and 1.2 x the last snapshot are free
-  slow_flush,     // the last flush took a second or more
-  downtime,       // the time between stop and start was not believed: returns are held
+  next_segment,      // the next segment could not be prepared or opened; retried
+  mark,              // the mark could not be written; retried
+  space_unknown,     // free space could not be asked for; retried
+  space_low,         // less than two segments and 1.2 x the last snapshot are free
+  slow_flush,        // the last flush took a second or more
+  identity_unknown,  // whether the live file is still the one on disk could not be asked; retried
+  downtime,          // the time between stop and start was not believed: returns are held
 };
-inline constexpr std::size_t kLogAlarms = 6;
+inline constexpr std::size_t kLogAlarms = 7;
 /// "next_segment" and so on.
 std::string_view alarm_name(LogAlarm alarm) noexcept;
 
@@ -33,7 +34,7 @@ struct LogStatus {
   /// Everything up to here survives a power failure. Only this far is the log served to others.
   std::atomic<std::uint64_t> durable_lsn{0};
   std::atomic<SpaceState> space{SpaceState::ok};
-  std::atomic<std::uint32_t> alarms{0};  // bit per LogAlarm
+  std::atomic<std::uint32_t> alarms{0};                              // bit per LogAlarm
   std::array<std::atomic<std::uint64_t>, kLogAlarms> alarm_count{};  // how often each was raised or failed again
   std::atomic<std::uint64_t> segment{0};
   std::atomic<std::uint64_t> segment_used_bytes{0};

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
   cat <<'HELP'
-usage: tests/run.sh [ctest options]
+usage: tests/run.sh [--build-only | ctest options]
 
 Makes sure of the Debian packages in tests/packages.txt, builds the preset release into build/release, proves that
 every header compiles alone, and runs the tests. At the end the runner says how many passed and how many failed.
@@ -14,6 +14,7 @@ Environment: PRESET=asan-ubsan (or tsan, debug) instead of release; JOBS=n inste
 
 Examples:
   tests/run.sh                          everything that ends within CI's time
+  tests/run.sh --build-only             everything but the tests
   tests/run.sh -N                       only list the tests
   tests/run.sh -R names                 the tests whose names contain "names"
   tests/run.sh -L unit                  the tests with the label "unit"
@@ -28,12 +29,13 @@ source tools/install_packages.sh
 preset=${PRESET:-release}
 jobs=${JOBS:-$(nproc)}
 
-install_packages tests/packages.txt build test
+install_packages tests/packages.txt
 echo "Build: preset $preset into build/$preset, $jobs jobs."
 cmake --preset "$preset" --log-level=WARNING >/dev/null
 quiet=()
 [[ -t 1 ]] || quiet=(-- --quiet)  # in a file only what fails is worth a line
 cmake --build --preset "$preset" --parallel "$jobs" --target all all_verify_interface_header_sets "${quiet[@]}"
+[[ ${1:-} != --build-only ]] || exit 0
 echo "Tests: ctest --preset $preset $*"
 # No test at all means that a part is missing.
 exec ctest --preset "$preset" --parallel "$jobs" --no-tests=error "$@"

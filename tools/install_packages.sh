@@ -1,20 +1,12 @@
 # Sourced by tests/run.sh and tools/demo.sh: makes sure that the Debian packages of tests/packages.txt are there.
 # shellcheck shell=bash
 
-# The packages of the named sections of a list.
-packages_of() {
-  local list=$1
-  shift
-  awk -v wanted=" $* " '/^\[/ { on = index(wanted, " " substr($0, 2, length($0) - 2) " "); next }
-                        on && NF && !/^#/ { print $1 }' "$list"
-}
-
-# install_packages LIST SECTION...: installs what is missing and says so. Needs root and apt only when something is
+# install_packages LIST: installs what is missing of a list and says so. Needs root and apt only when something is
 # missing; without them it names the missing packages and fails.
 install_packages() {
   local package missing=()
   local -a wanted
-  mapfile -t wanted < <(packages_of "$@")
+  mapfile -t wanted < <(grep -v '^ *\(#\|$\)' "$1")
   if ! command -v dpkg-query >/dev/null; then
     echo "This is no Debian system (no dpkg-query). Holdfast's scripts need these packages of Debian 12:" >&2
     echo "  ${wanted[*]}" >&2

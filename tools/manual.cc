@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <span>
 
 namespace holdfast {
 namespace {
@@ -40,12 +42,12 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-std::string roff_head(std::string_view name, std::string_view summary) {
+std::string roff_head(std::string_view name, int section, std::string_view summary) {
   std::string upper(name);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return fmt::format(".TH {} 7 \"\" \"Holdfast\" \"Holdfast\"\n.SH NAME\n{} \\- {}\n", roff(upper), roff(name),
-                     summary);
+  return fmt::format(".TH {} {} \"\" \"Holdfast\" \"Holdfast\"\n.SH NAME\n{} \\- {}\n", roff(upper), section,
+                     roff(name), summary);
 }
 
 // Commands.
@@ -98,12 +100,12 @@ std::string commands_markdown() {
 }
 
 std::string commands_roff() {
-  std::string out = roff_head("holdfast-commands", "the commands of holdfastd");
+  std::string out = roff_head("holdfast-commands", 7, "the commands of holdfastd");
   out += ".SH COMMANDS\n";
   for (const auto& command : command_table()) {
     out += fmt::format(".TP\n.B {}\n{}\n{}\n", roff(command.syntax), roff(command.summary), roff(facts_of(command)));
   }
-  return out + ".SH SEE ALSO\n.BR holdfast\\-errors (7)\n";
+  return out + ".SH SEE ALSO\n.BR holdfastd (1),\n.BR holdfast\\-errors (7)\n";
 }
 
 // Errors. Those of operation share the first word of `err` and are known to people by their name.
@@ -133,7 +135,7 @@ std::string errors_markdown() {
 }
 
 std::string errors_roff() {
-  std::string out = roff_head("holdfast-errors", "what error replies of holdfastd mean");
+  std::string out = roff_head("holdfast-errors", 7, "what error replies of holdfastd mean");
   out += ".SH REPLIES\n";
   for (const auto& error : errors_where(true)) {
     out += fmt::format(".TP\n.B {}\n{}\n", roff(error.wire), roff(error.summary));
@@ -142,16 +144,91 @@ std::string errors_roff() {
   for (const auto& error : errors_where(false)) {
     out += fmt::format(".TP\n.B {}\n{}\n", roff(error.name), roff(error.summary));
   }
-  return out + ".SH SEE ALSO\n.BR holdfast\\-commands (7)\n";
+  return out + ".SH SEE ALSO\n.BR holdfastd (1),\n.BR holdfast\\-commands (7)\n";
+}
+
+// Options.
+
+struct Option {
+  std::string_view name;
+  std::string_view kind;
+  std::string_view initial;
+  std::uint64_t min;
+  std::uint64_t max;
+  std::string_view choices;
+  std::string_view summary;
+};
+
+constexpr Option kOptions[] = {
+#define HOLDFAST_OPTION(member, name, kind, initial, min, max, choices, summary) \
+  {name, #kind, initial, min, max, choices, summary},
+#include "server/options.def"
+#undef HOLDFAST_OPTION
+};
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t size;  // in the unit before
+};
+
+/// The number in the largest unit in which it is whole.
+std::string in_units(std::uint64_t number, std::span<const Unit> units) {
+  std::string_view name = units.front().name;
+  for (const Unit& unit : units.subspan(1)) {
+    if (number == 0 || number % unit.size != 0) break;
+    number /= unit.size;
+    name = unit.name;
+  }
+  return fmt::format("{}{}", number, name);
+}
+
+std::string number_of(const Option& option, std::uint64_t number) {
+  static constexpr Unit kBytes[] = {{"", 1}, {"KiB", 1024}, {"MiB", 1024}, {"GiB", 1024}};
+  static constexpr Unit kDurations[] = {{"ms", 1}, {"s", 1000}, {"m", 60}, {"h", 60}, {"d", 24}};
+  if (option.kind == "bytes") return in_units(number, kBytes);
+  return option.kind == "duration" ? in_units(number, kDurations) : fmt::format("{}", number);
+}
+
+/// What may stand behind the option's name; empty for a flag.
+std::string values_of(const Option& option) {
+  if (option.kind == "flag") return "";
+  if (option.kind == "choice") return std::string(option.choices);
+  if (option.kind == "text") return "text";
+  return fmt::format("{} to {}", number_of(option, option.min), number_of(option, option.max));
+}
+
+std::string options_markdown() {
+  std::string out = "# Options of holdfastd\n\n";
+  out += fmt::format(fmt::runtime(kMade), "server/options.def");
+  out +=
+      "\nEach is a flag (`--port 7379`), a key of the TOML file that `--config` names (`port = 7379`; flags win), and\n"
+      "shown by `CONFIG GET`. Bytes are plain or carry `KiB`, `MiB` or `GiB`; durations are milliseconds or carry "
+      "`ms`,\n"
+      "`s`, `m`, `h` or `d`.\n\n| option | values | default | what it does |\n|---|---|---|---|\n";
+  for (const Option& option : kOptions) {
+    const auto values = option.kind == "flag" ? std::string("flag") : values_of(option);
+    out += fmt::format("| `--{}` | {} | {} | {} |\n", option.name, cell(values), option.initial, cell(option.summary));
+  }
+  return out;
+}
+
+std::string options_roff() {
+  std::string out = roff_head("holdfastd", 1, "in-memory stock server that speaks RESP");
+  out += ".SH SYNOPSIS\n.B holdfastd\n[option ...]\n.SH OPTIONS\n";
+  out += ".TP\n.B \\-\\-config\nTOML file whose keys are the options below; options on the command line win over it.\n";
+  for (const Option& option : kOptions) {
+    out += fmt::format(".TP\n.B \\-\\-{} {}\n{}\nDefault: {}\n", roff(option.name), roff(values_of(option)),
+                       roff(option.summary), roff(option.initial));
+  }
+  return out + ".SH SEE ALSO\n.BR holdfast\\-commands (7),\n.BR holdfast\\-errors (7)\n";
 }
 
 }  // namespace
 
 std::vector<ManualPage> manual_pages() {
-  return {{"commands.md", commands_markdown()},
-          {"errors.md", errors_markdown()},
-          {"holdfast-commands.7", commands_roff()},
-          {"holdfast-errors.7", errors_roff()}};
+  return {{"commands.md", commands_markdown()}, {"errors.md", errors_markdown()},
+          {"options.md", options_markdown()},   {"holdfast-commands.7", commands_roff()},
+          {"holdfast-errors.7", errors_roff()}, {"holdfastd.1", options_roff()}};
 }
 
 }  // namespace holdfast

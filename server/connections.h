@@ -1,0 +1,105 @@
+// The sockets of one thread with their sessions: accepts, reads, writes, closes. A shell: what bytes mean is the
+// session's business. The thread's.
+#pragma once
+
+#include "server/poller.h"
+#include "server/session.h"
+
+#include <memory>
+#include <vector>
+
+namespace holdfast {
+
+class Connections {
+ public:
+  struct Counters {
+    std::uint64_t received = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t input_bytes = 0;
+    std::uint64_t output_bytes = 0;
+    std::uint64_t commands = 0;       // of connections that are gone; commands() adds the others
+    std::uint64_t error_replies = 0;  // likewise
+  };
+
+  Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max);
+  ~Connections();
+
+  /// Takes over a listening socket.
+  void listen(FileDescriptor listener);
+
+  // Once a turn, in this order. `now` is the hold clock or any other that does not stop.
+
+  /// What the poller said about the listener or a connection, by its tag.
+  void on_ready(std::uint64_t tag, std::uint32_t events, Millis now);
+  /// Goes on with input that is here already.
+  void resume();
+  /// The reply to a forwarded command. A connection that is gone is skipped.
+  void answer(ReplyAddress address, std::string_view bytes);
+  /// One write for each connection with something to write; closes those that are finished.
+  void flush(Millis now);
+  /// About once a second: closes who takes no replies; accepts again after a pause.
+  void keep_time(Millis now);
+
+  /// Executes nothing more; each connection closes when its replies are sent. Accepts nothing more.
+  void drain();
+  /// Closes all at once.
+  void close_all();
+
+  /// Whether input waits that could be executed now.
+  bool has_work() const { return !ready_.empty() && host_.has_credit(); }
+  std::uint32_t open_count() const noexcept { return open_count_; }
+  Counters counters() const;
+
+  /// The listener's tag; connections' tags are their keys.
+  static constexpr std::uint64_t kListenerTag = UINT64_MAX;
+  /// Tags from here on are not the table's, except the listener's.
+  static constexpr std::uint64_t kForeignTags = UINT64_MAX - 16;
+
+ private:
+  struct Connection {
+    Connection(ConnectionKey key, std::uint64_t id, Session::Peer peer, WallTime began, SessionHost& host)
+        : session(key, id, std::move(peer), began, host) {}
+    FileDescriptor socket;
+    Session session;
+    std::string input;  // what is not executed yet
+    std::size_t input_begin = 0;
+    std::uint32_t events = 0;  // that the poller watches
+    bool in_ready = false;
+    bool in_dirty = false;
+    bool held_up = false;        // stopped in the middle of its input
+    bool sends_no_more = false;  // the peer
+    Millis stalled_since{};      // 0: its output is not stalled
+  };
+
+  static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
+  Connection* find(ConnectionKey key) noexcept;
+  void accept_some(Millis now);
+  void admit(FileDescriptor socket);
+  void read(Connection& connection);
+  void execute(Connection& connection, std::string_view fresh);
+  void hold_up(Connection& connection);
+  void write(Connection& connection, Millis now);
+  void watch(Connection& connection, std::uint32_t events);
+  void mark_dirty(Connection& connection);
+  void close(Connection& connection);
+
+  Poller& poller_;
+  SessionHost& host_;
+  std::uint32_t connections_max_;
+  FileDescriptor listener_;
+  bool listening_ = false;  // the poller watches the listener
+  Millis accept_again_{};
+  bool draining_ = false;
+  std::vector<std::unique_ptr<Connection>> table_;  // by index
+  std::vector<std::uint32_t> generations_;
+  std::vector<std::uint32_t> free_;
+  std::vector<ConnectionKey> ready_;  // have input and may go on
+  std::vector<ConnectionKey> dirty_;  // may have something to write or be finished
+  std::vector<ConnectionKey> scratch_;
+  std::uint32_t open_count_ = 0;
+  std::uint64_t next_id_ = 1;
+  Counters counters_;
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,184 @@
+#include "server/loop.h"
+
+#include "protocol/check.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace holdfast {
+
+Loop::Loop(const Options& options, Clock& clock, std::string run_id)
+    : options_(options),
+      clock_(clock),
+      run_id_(std::move(run_id)),
+      connections_(poller_, *this, static_cast<std::uint32_t>(options.maxclients)) {
+  CHECK(poller_.add(waker_.fd(), kWakerTag, EPOLLIN));
+  reading_ = clock_.read();
+  started_ = boot_ms();
+}
+
+Loop::~Loop() { delete served_.load(); }
+
+void Loop::watch_signals(FileDescriptor signals) {
+  signals_ = std::move(signals);
+  CHECK(poller_.add(signals_.get(), kSignalTag, EPOLLIN));
+}
+
+void Loop::serve(Shard& shard, LogThread& log, Millis recovery) {
+  delete served_.exchange(new Served{&shard, &log, recovery});
+  waker_.wake();
+}
+
+void Loop::stop() {
+  stop_.store(true);
+  waker_.wake();
+}
+
+void Loop::on_committed(std::span<Group* const> groups) {
+  // The ring has room: a shard that is behind by kGroupsBehindMax groups makes no records.
+  for (Group* group : groups) CHECK(committed_.push(group));
+  waker_.wake();
+}
+
+void Loop::run() {
+  while (!drained()) turn();
+  connections_.close_all();
+}
+
+bool Loop::drained() const {
+  if (!stopping_) return false;
+  const bool answered = connections_.open_count() == 0 && (shard_ == nullptr || shard_->idle());
+  return answered || boot_ms() - stop_began_ >= kDrainMax;
+}
+
+void Loop::turn() {
+  waker_.sleeps();
+  const auto events = poller_.wait(sleep_time());
+  waker_.wakes();
+  reading_ = clock_.read();
+  take_orders();
+  for (const epoll_event& event : events) dispatch(event, boot_ms());
+  connections_.resume();
+  send_commands();
+  if (shard_ != nullptr) {
+    run_shard();
+    deliver_replies();
+  }
+  connections_.flush(boot_ms());
+  if (boot_ms() - housekept_at_ >= kIdleSleep) {
+    housekept_at_ = boot_ms();
+    connections_.keep_time(boot_ms());
+  }
+}
+
+/// Until the next moment at which this thread has something to do by itself.
+Millis Loop::sleep_time() {
+  if (connections_.has_work() || more_due_ || committed_.read_available() > 0) return Millis{};
+  if (served_.load() != nullptr || (stop_.load() && !stopping_)) return Millis{};
+  if (stopping_) return kSweepEvery;
+  if (shard_ == nullptr || due_ == HoldTime::max()) return kIdleSleep;
+  return std::clamp(due_ - now_.hold, Millis{1}, kIdleSleep);
+}
+
+/// What other threads left.
+void Loop::take_orders() {
+  if (const std::unique_ptr<Served> served{served_.exchange(nullptr)}; served != nullptr) {
+    shard_ = served->shard;
+    log_ = served->log;
+    recovery_ = served->recovery;
+    clocks_.emplace(log_->clocks());
+  }
+  if (!stop_.load() || stopping_) return;
+  stopping_ = true;
+  stop_began_ = boot_ms();
+  if (shard_ != nullptr) shard_->end_waits(now_);
+  connections_.drain();
+}
+
+void Loop::dispatch(const epoll_event& event, Millis now) {
+  if (event.data.u64 == kWakerTag) return waker_.drain();
+  if (event.data.u64 != kSignalTag) return connections_.on_ready(event.data.u64, event.events, now);
+  // While the log is replayed nothing is written or acknowledged, so that there is nothing to drain.
+  if (shard_ == nullptr) std::_Exit(0);
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof info) == sizeof info) stop();
+}
+
+// Commands out, replies in.
+
+void Loop::forward(const StepCommand& command) {
+  CHECK(credits_ > 0);
+  --credits_;
+  put(command);
+}
+
+void Loop::forget(ConnectionKey connection) {
+  if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}});
+}
+
+void Loop::put(const StepCommand& command) {
+  if (filling_ == nullptr) filling_ = pool_.take();
+  if (filling_->add(command)) return;
+  commands_.send(std::move(filling_));
+  filling_ = pool_.take();
+  CHECK(filling_->add(command));
+}
+
+void Loop::send_commands() {
+  if (filling_ != nullptr) commands_.send(std::move(filling_));
+  commands_.flush();
+}
+
+void Loop::run_shard() {
+  reading_ = clock_.read();  // after the read that brought the last byte
+  now_ = clocks_->now(reading_);
+  take_committed();
+  shard_->set_space(log_->status().space.load(std::memory_order_relaxed));
+  const std::size_t blocks = run_commands();
+  keep_time(blocks == 0 && !connections_.has_work());
+  if (Group* group = shard_->hand_over(); group != nullptr) log_->submit(*group);
+  while (auto block = shard_->take_replies(kThisThread)) replies_.send(std::move(block));
+}
+
+std::size_t Loop::run_commands() {
+  std::size_t blocks = 0;
+  for (; blocks < kBlocksPerSourceMax && !shard_->behind(); ++blocks) {
+    auto block = commands_.receive();
+    if (block == nullptr) break;
+    shard_->run(*block, kThisThread, now_);
+    pool_.give(std::move(block));
+  }
+  return blocks;
+}
+
+/// The sweep: at once when there is nothing else to do, else every kSweepEvery.
+void Loop::keep_time(bool idle) {
+  due_ = shard_->next_due(now_);
+  if (stopping_ || shard_->behind() || (!more_due_ && due_ > now_.hold)) return;
+  if (!more_due_ && !idle && boot_ms() - swept_at_ < kSweepEvery) return;
+  swept_at_ = boot_ms();
+  more_due_ = shard_->keep_time(now_);
+  due_ = shard_->next_due(now_);
+}
+
+void Loop::take_committed() {
+  Group* group = nullptr;
+  while (committed_.pop(group)) shard_->committed(*group, now_);
+}
+
+void Loop::deliver_replies() {
+  for (auto block = replies_.receive(); block != nullptr; block = replies_.receive()) {
+    for (std::size_t i = 0; i < block->size(); ++i) {
+      const ReplyBlock::Reply reply = block->reply(i);
+      connections_.answer(reply.address, reply.bytes);
+    }
+    credits_ += static_cast<std::uint32_t>(block->size());
+    CHECK(credits_ <= kCreditsMax);
+    shard_->give_back(std::move(block));
+    replies_.flush();
+  }
+}
+
+}  // namespace holdfast

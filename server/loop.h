@@ -1,0 +1,121 @@
+// The thread of a shard: its connections, its items, and the messages between them. A turn is
+//
+//   sleep until something is ready -> read and parse, commands into blocks -> send blocks
+//   -> sample the clock -> committed groups -> run blocks -> sweep -> hand a group to the log
+//   -> deliver blocks of replies -> one write per connection
+//
+// It decides nothing: sessions, shard and gate do. Other threads talk to it through serve(), stop() and on_committed().
+#pragma once
+
+#include "server/connections.h"
+#include "server/mailbox.h"
+#include "server/options.h"
+#include "server/shard.h"
+#include "storage/log_thread.h"
+
+namespace holdfast {
+
+class Loop final : public SessionHost {
+ public:
+  /// How the replay is getting on; written by who replays.
+  struct Loading {
+    std::atomic<std::uint64_t> bytes_done{0};
+    std::atomic<std::uint64_t> bytes_total{0};
+  };
+
+  Loop(const Options& options, Clock& clock, std::string run_id);
+  ~Loop() override;
+
+  // Before run().
+
+  void listen(FileDescriptor listener) { connections_.listen(std::move(listener)); }
+  /// Signals that end the process in order (signalfd).
+  void watch_signals(FileDescriptor signals);
+
+  /// Turns until stopped and drained. Until serve() items are -LOADING; a signal then ends the process at once.
+  void run();
+
+  // Any thread.
+
+  /// The log is replayed: from now on items can be asked. Both outlive run().
+  void serve(Shard& shard, LogThread& log, Millis recovery);
+  /// Takes groups back from the log thread, which is the only caller.
+  void on_committed(std::span<Group* const> groups);
+  /// Drains: executes nothing more, answers what was executed, then run() returns.
+  void stop();
+  Loading& loading_progress() noexcept { return loading_; }
+
+  // SessionHost.
+
+  const Options& options() const override { return options_; }
+  ServerStatus status() override;
+  ClockReading read_clock() override { return clock_.read(); }
+  bool loading() const override { return shard_ == nullptr; }
+  RequestBuffer& request_buffer() override { return *request_buffer_; }
+  void forward(const StepCommand& command) override;
+  bool has_credit() const override { return credits_ > 0; }
+  void forget(ConnectionKey connection) override;
+
+ private:
+  static constexpr std::uint64_t kWakerTag = Connections::kForeignTags + 1;
+  static constexpr std::uint64_t kSignalTag = Connections::kForeignTags + 2;
+  static constexpr ThreadIndex kThisThread{};
+
+  void turn();
+  void take_orders();
+  Millis sleep_time();
+  void dispatch(const epoll_event& event, Millis now);
+  void send_commands();
+  void run_shard();
+  std::size_t run_commands();
+  void keep_time(bool idle);
+  void take_committed();
+  void deliver_replies();
+  bool drained() const;
+  void put(const StepCommand& command);
+  Millis boot_ms() const noexcept { return std::chrono::duration_cast<Millis>(reading_.boot); }
+
+  const Options& options_;
+  Clock& clock_;
+  std::string run_id_;
+  Poller poller_;
+  Waker waker_;
+  FileDescriptor signals_;
+  Connections connections_;
+  std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
+
+  // Messages to the shard and back.
+  Mailbox<CommandBlock> commands_;
+  Mailbox<ReplyBlock> replies_;
+  BlockPool<CommandBlock> pool_;
+  std::unique_ptr<CommandBlock> filling_;
+  std::uint32_t credits_ = kCreditsMax;
+
+  // The shard, once the log is replayed.
+  Shard* shard_ = nullptr;
+  LogThread* log_ = nullptr;
+  std::optional<RunningClocks> clocks_;
+  Millis recovery_{};
+  Now now_{};
+  ClockReading reading_{};
+  Millis swept_at_{};
+  Millis housekept_at_{};
+  HoldTime due_ = HoldTime::max();
+  bool more_due_ = false;
+  bool stopping_ = false;
+  Millis stop_began_{};
+  Millis started_{};
+
+  // What other threads leave.
+  struct Served {
+    Shard* shard;
+    LogThread* log;
+    Millis recovery;
+  };
+  std::atomic<Served*> served_{nullptr};
+  std::atomic<bool> stop_{false};
+  boost::lockfree::spsc_queue<Group*, boost::lockfree::capacity<kCommittedMax>> committed_;
+  Loading loading_;
+};
+
+}  // namespace holdfast

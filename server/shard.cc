@@ -1,0 +1,128 @@
+#include "server/shard.h"
+
+#include "protocol/check.h"
+
+#include <algorithm>
+
+namespace holdfast {
+
+RecordPosition Shard::OpenGroup::on_item(const RecordStamp& stamp, const ItemRecord& record) {
+  return group->on_item(stamp, record);
+}
+RecordPosition Shard::OpenGroup::on_reservation(const RecordStamp& stamp, const ReservationRecord& record) {
+  return group->on_reservation(stamp, record);
+}
+RecordPosition Shard::OpenGroup::on_forget(const RecordStamp& stamp, const ForgetRecord& record) {
+  return group->on_forget(stamp, record);
+}
+RecordPosition Shard::OpenGroup::on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) {
+  return group->on_default_returns(stamp, record);
+}
+
+Shard::Shard(const Settings& settings)
+    : settings_(settings), inventory_(settings.inventory, sink_), gate_(settings.threads) {}
+
+void Shard::begin() {
+  CHECK(open_ == nullptr);
+  open_next_group();
+}
+
+void Shard::open_next_group() {
+  if (spare_groups_.empty()) {
+    groups_.push_back(std::make_unique<Group>(settings_.index, settings_.group_bytes));
+    spare_groups_.push_back(groups_.back().get());
+  }
+  open_ = spare_groups_.back();
+  spare_groups_.pop_back();
+  ordinal_ = ordinal_.next();
+  open_->open(ordinal_);
+  sink_.group = open_;
+  inventory_.open_group(ordinal_);
+  gate_.open(ordinal_);
+}
+
+void Shard::run(const CommandBlock& block, ThreadIndex from, const Now& now) {
+  for (const StepCommand& command : block.commands()) run_one(command, from, now);
+}
+
+void Shard::run_one(const StepCommand& command, ThreadIndex from, const Now& now) {
+  if (command.entry == nullptr) return forget_connection(command.address.connection, from);
+  reply_.clear();
+  ReplyWriter reply(reply_, command.version);
+  const bool may_wait = waits_.size() < kWaitsMax;
+  const StepResult result = step(inventory_, *command.entry, command.words, now, reply, !may_wait);
+  if (result.waits) return park(command, from, now.hold + std::min(result.wait_timeout, kWaitMax));
+  gate_.reply(from, command.address, result.rests_on, reply_);
+}
+
+bool Shard::keep_time(const Now& now) {
+  if (waits_due_ <= now.hold) ask_waits(now, false);
+  return settings_.sweeps && inventory_.next_due(now) <= now.hold && inventory_.sweep(now);
+}
+
+HoldTime Shard::next_due(const Now& now) const {
+  return settings_.sweeps ? std::min(waits_due_, inventory_.next_due(now)) : waits_due_;
+}
+
+void Shard::set_space(SpaceState space) {
+  if (space == space_) return;
+  space_ = space;
+  inventory_.set_overloaded(space == SpaceState::ok ? std::string_view() : space_text(space));
+}
+
+Group* Shard::hand_over() {
+  if (open_->empty()) return nullptr;
+  if (at_log_ >= kGroupsAtLogMax && !open_->wants_seal()) return nullptr;
+  Group* const sealed = open_;
+  sealed->seal(inventory_.seal());
+  ++at_log_;
+  open_next_group();
+  return sealed;
+}
+
+void Shard::committed(Group& group, const Now& now) {
+  CHECK(at_log_ > 0);
+  --at_log_;
+  inventory_.on_group_durable(group.ordinal(), group.first_lsn());
+  gate_.release(group.ordinal());
+  spare_groups_.push_back(&group);
+  if (!waits_.empty()) ask_waits(now, false);
+}
+
+void Shard::park(const StepCommand& command, ThreadIndex from, HoldTime until) {
+  auto words = std::make_unique<CommandBlock>();
+  CHECK(words->add(command));
+  const StepCommand copy = words->commands().front();
+  waits_.push_back({from, copy, std::move(words), until});
+  waits_due_ = std::min(waits_due_, until);
+}
+
+void Shard::ask_waits(const Now& now, bool end_all) {
+  waits_due_ = HoldTime::max();
+  for (std::size_t left = waits_.size(); left > 0; --left) {
+    Wait wait = std::move(waits_.front());
+    waits_.pop_front();
+    reply_.clear();
+    ReplyWriter reply(reply_, wait.command.version);
+    const bool over = end_all || wait.until <= now.hold;
+    const StepResult result = step(inventory_, *wait.command.entry, wait.command.words, now, reply, over);
+    if (!result.waits) {
+      gate_.reply(wait.from, wait.command.address, result.rests_on, reply_);
+      continue;
+    }
+    waits_due_ = std::min(waits_due_, wait.until);
+    waits_.push_back(std::move(wait));
+  }
+}
+
+void Shard::end_waits(const Now& now) { ask_waits(now, true); }
+
+void Shard::forget_connection(ConnectionKey connection, ThreadIndex from) {
+  std::erase_if(waits_, [&](const Wait& wait) {
+    if (wait.from != from || wait.command.address.connection != connection) return false;
+    gate_.reply(from, wait.command.address, {}, {});  // nobody reads it; it gives the sender its credit back
+    return true;
+  });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,101 @@
+// A shard: the items of one thread, what their steps add to the log, and the replies that wait for it. Blocks of commands
+// and committed groups come in, blocks of replies and sealed groups go out. No I/O and no clock; the thread's.
+//
+//   run(block) -> step -> records into the open group, reply to the gate
+//   hand_over() -> the open group, sealed, for the log        committed(group) -> its replies become ready
+#pragma once
+
+#include "server/gate.h"
+#include "server/step.h"
+#include "storage/group.h"
+#include "storage/log_status.h"
+
+#include <deque>
+
+namespace holdfast {
+
+class Shard {
+ public:
+  struct Settings {
+    ShardIndex index;
+    std::size_t threads = 1;  // that own connections
+    std::size_t group_bytes = 0;
+    Inventory::Settings inventory;
+    bool sweeps = true;
+  };
+
+  explicit Shard(const Settings& settings);
+
+  /// For recovery, before begin().
+  Inventory& inventory() noexcept { return inventory_; }
+  const Inventory& inventory() const noexcept { return inventory_; }
+  /// Opens the first group. REQUIRES: called once, before any other of the following.
+  void begin();
+
+  /// Executes the commands of a block that came from a thread.
+  void run(const CommandBlock& block, ThreadIndex from, const Now& now);
+  /// Sweeps what is due, and answers RESERVATION WAIT whose time is over. Returns whether more is due now.
+  bool keep_time(const Now& now);
+  /// When keep_time has something to do next, at the latest.
+  HoldTime next_due(const Now& now) const;
+
+  /// The open group, sealed, if it has records and the log should have it now; it belongs to the log until committed.
+  Group* hand_over();
+  /// The log has made it safe.
+  void committed(Group& group, const Now& now);
+  /// Whether the log has to catch up before anything more is run.
+  bool behind() const noexcept { return at_log_ >= kGroupsBehindMax; }
+  /// Whether new reservations are taken.
+  void set_space(SpaceState space);
+
+  std::unique_ptr<ReplyBlock> take_replies(ThreadIndex thread) { return gate_.take(thread); }
+  void give_back(std::unique_ptr<ReplyBlock> block) { gate_.give_back(std::move(block)); }
+
+  /// Answers every RESERVATION WAIT as things stand: the server stops.
+  void end_waits(const Now& now);
+  std::size_t waits() const noexcept { return waits_.size(); }
+  /// Whether no record and no reply waits for the log.
+  bool idle() const noexcept { return open_->empty() && at_log_ == 0 && gate_.waiting() == 0; }
+
+ private:
+  /// Gives the records of a step to whichever group is open.
+  class OpenGroup final : public RecordSink {
+   public:
+    RecordPosition on_item(const RecordStamp& stamp, const ItemRecord& record) override;
+    RecordPosition on_reservation(const RecordStamp& stamp, const ReservationRecord& record) override;
+    RecordPosition on_forget(const RecordStamp& stamp, const ForgetRecord& record) override;
+    RecordPosition on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) override;
+    Group* group = nullptr;
+  };
+
+  /// A RESERVATION WAIT that waits, with the words of its own.
+  struct Wait {
+    ThreadIndex from;
+    StepCommand command;
+    std::unique_ptr<CommandBlock> words;
+    HoldTime until;
+  };
+
+  void run_one(const StepCommand& command, ThreadIndex from, const Now& now);
+  void park(const StepCommand& command, ThreadIndex from, HoldTime until);
+  void forget_connection(ConnectionKey connection, ThreadIndex from);
+  /// Asks the waits again; those whose time is over, or all, get an answer in any case.
+  void ask_waits(const Now& now, bool end_all);
+  void open_next_group();
+
+  Settings settings_;
+  OpenGroup sink_;
+  Inventory inventory_;
+  Gate gate_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<Group*> spare_groups_;
+  Group* open_ = nullptr;
+  GroupOrdinal ordinal_;
+  std::size_t at_log_ = 0;
+  SpaceState space_ = SpaceState::ok;
+  std::deque<Wait> waits_;
+  HoldTime waits_due_ = HoldTime::max();
+  std::string reply_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,21 @@
+// What names a log, repeated in each of its segments. Values; any thread.
+#pragma once
+
+#include "protocol/types.h"
+
+#include <array>
+
+namespace holdfast {
+
+using LogId = std::array<std::uint8_t, 16>;
+using LogSecret = std::array<std::uint8_t, 16>;
+
+/// What every segment of a log repeats.
+struct LogIdentity {
+  LogId id{};
+  LogSecret secret{};      // never served or dumped
+  LogId forked_from_id{};  // zeros: no fork
+  Lsn forked_from_lsn;
+};
+
+}  // namespace holdfast

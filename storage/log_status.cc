@@ -1,0 +1,20 @@
+#include "storage/log_status.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::array<std::string_view, kLogAlarms> kAlarmNames = {
+    "next_segment", "mark", "space_unknown", "space_low", "slow_flush", "identity_unknown", "downtime"};
+constexpr std::array<std::string_view, 3> kSpaceTexts = {
+    "",
+    "the next log segment could not be prepared; see the server's log",
+    "the disk has too little free space for the log and its snapshots",
+};
+
+}  // namespace
+
+std::string_view alarm_name(LogAlarm alarm) noexcept { return kAlarmNames[static_cast<std::size_t>(alarm)]; }
+
+std::string_view space_text(SpaceState state) noexcept { return kSpaceTexts[static_cast<std::size_t>(state)]; }
+
+}  // namespace holdfast

@@ -1,0 +1,196 @@
+"""Kills a server over and over, cuts the power of its disk, and checks that all it acknowledged is there after each start.
+
+python3 crash.py --server PATH --shim PATH --undo PATH --kills N --seed S
+
+A cycle is: start, judge what the last crash left, load over several connections, die, lose power. It dies by SIGKILL at a random time,
+by SIGKILL inside a random system call on its files, or also during the recovery after that; with --live-suffix also by a failed write,
+after which it must exit with status 74. The last line counts; exit status 1 when a cycle failed.
+"""
+import argparse
+import collections
+import random
+import shlex
+import sys
+import threading
+
+import ledger
+from machine import Broken, Machine
+from resp import Connection, Lost
+
+FAILED_MAX = 5  # then it stops: there is enough to look at
+EXIT_OF_FAILED_LOG = 74
+KILLED = -9
+PLANNED = {"kill in call": (KILLED,), "failed write": (EXIT_OF_FAILED_LOG,)}  # ends that a fault of ours may bring, and their status
+KILL_WAIT_SECONDS = 5  # for a kill inside a call that may not come
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", required=True, help="command of the server; data-dir, bind and port are appended")
+    parser.add_argument("--shim", help="libholdfast_shim.so; without it a kill is only a kill")
+    parser.add_argument("--undo", help="holdfast-undo")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--load-seconds", type=float, default=0.3, help="longest time of load before a kill")
+    parser.add_argument("--flags", default="", help="more options for the server, as one word: --flags='--segment-bytes 256KiB'")
+    parser.add_argument("--live-suffix", help="how names of log segments end: adds cycles in which a write of one fails")
+    parser.add_argument("--folder", default=".", help="where data directories are made; must not be in memory only")
+    parser.add_argument("--keep", action="store_true", help="keep a copy of the files before each power cut")
+    options = parser.parse_args()
+    if bool(options.shim) != bool(options.undo):
+        parser.error("--shim and --undo belong together")
+    options.seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
+    return options
+
+
+class Run:
+    """One data directory through its crashes."""
+
+    def __init__(self, options, first):
+        self.options = options
+        self.machine = Machine(options)
+        self.ledger = ledger.Ledger(random.Random(f"{options.seed} ledger {first}"))
+        self.lives = []  # of the last cycle: not judged yet
+        self.died = "a first start"
+
+    def cycle(self, number):
+        """Starts, judges, loads, kills; raises Broken."""
+        dice = random.Random(f"{self.options.seed} cycle {number}")
+        ways = ["kill", "kill in call", "kill in recovery"] if self.options.shim else ["kill"]
+        ways += ["failed write"] if self.options.shim and self.options.live_suffix else []
+        way = dice.choice(ways)
+        if way == "kill in recovery" and self.ledger.items:
+            self.kill_in_recovery(dice)
+        if self.start(way, dice):
+            self.serve(way, dice, number)
+        self.died = way
+        status = self.machine.kill()
+        if way == "failed write" and status not in (EXIT_OF_FAILED_LOG, KILLED):
+            raise Broken(f"exit status {status} after a failed write of the log")
+        self.machine.cut_power(dice.getrandbits(60))
+
+    def start(self, way, dice):
+        """Whether it serves; a planned fault may hit before it does."""
+        try:
+            self.machine.start(self.faults(way, dice))
+            return True
+        except Broken:
+            if way in PLANNED and self.machine.process.poll() in PLANNED[way]:
+                return False
+            raise
+
+    def serve(self, way, dice, number):
+        try:
+            with Connection(self.machine.address) as connection:
+                self.judge(connection, number)
+            self.load(way, dice, number)
+        except Lost:
+            if way not in PLANNED:
+                raise Broken(f"the server ended a connection by itself: {self.machine.output_tail()!r}") from None
+
+    def faults(self, way, dice):
+        if way == "kill in call":
+            return f"any:*:{dice.randrange(20, 600)}:kill"
+        if way == "failed write":
+            action = dice.choice(("EIO", "EIO+half", "ENOSPC", "short"))
+            return f"write:{self.options.live_suffix}:{dice.randrange(1, 100)}:{action}:sticky"
+        return ""
+
+    def kill_in_recovery(self, dice):
+        """Dies once more before it serves, or soon after, and loses power again."""
+        self.machine.spawn(dice.choice(("", f"any:*:{dice.randrange(1, 40)}:kill")))
+        self.machine.exit_status(dice.random() * 0.3)
+        self.machine.kill()
+        self.machine.cut_power(dice.getrandbits(60))
+
+    def judge(self, connection, number):
+        if not self.ledger.items:
+            for item in range(4):
+                self.ledger.create(connection, f"crash:{number}:{item}", ledger.STOCK)
+        else:
+            self.ledger.judge(connection, self.lives)
+
+    def load(self, way, dice, number):
+        with Connection(self.machine.address) as connection:
+            race = self.ledger.create(connection, f"race:{number}", ledger.RACE_STOCK)
+        items = [item for item in self.ledger.items if item.stock == ledger.STOCK]
+        workers = [ledger.Worker(self.machine.address, random.Random(dice.random()), items, race, f"{number}.{n}")
+                   for n in range(self.options.connections)]
+        for worker in workers:
+            worker.start()
+        if way in ("kill", "kill in recovery"):
+            self.machine.exit_status(dice.random() * self.options.load_seconds)
+            self.expect_running()
+            self.machine.kill()
+        else:
+            self.machine.exit_status(KILL_WAIT_SECONDS)
+            self.machine.kill()
+        for worker in workers:
+            worker.join(60)
+        self.lives = [life for worker in workers for life in worker.lives]
+        wrong = [worker.wrong for worker in workers if worker.wrong]
+        if wrong:
+            raise Broken(wrong[0])
+
+    def expect_running(self):
+        status = self.machine.process.poll()
+        if status is not None:
+            raise Broken(f"the server ended by itself with status {status}: {self.machine.output_tail()!r}")
+
+
+def tell(options, run, number, problem):
+    words = [sys.executable, *sys.argv]
+    if "--seed" not in sys.argv:
+        words += ["--seed", str(options.seed)]
+    print(f"FAILED cycle {number} after {run.died}: {problem}\n  files: {run.machine.folder}\n  again: {shlex.join(words)}", flush=True)
+
+
+def main():
+    options = parse()
+    print(f"seed {options.seed}", flush=True)
+    passed = failed = acknowledged = 0
+    sites, run, number = collections.Counter(), None, 0
+    while number < options.kills and failed < FAILED_MAX:
+        run = run or Run(options, number)
+        try:
+            run.cycle(number)
+            passed += 1
+        except (Broken, Lost) as problem:
+            failed += 1
+            tell(options, run, number, problem)
+            run.machine.kill()
+            sites.update(run.machine.counters())
+            acknowledged += len(run.ledger.settled)
+            run = None
+        number += 1
+    if run:
+        passed, failed = finish(options, run, passed, failed)
+        sites.update(run.machine.counters())
+        acknowledged += len(run.ledger.settled)
+        if not failed:
+            run.machine.remove()
+    for site, count in sorted(sites.items()):
+        print(f"  {count:9} {site}")
+    print(f"{acknowledged} reservations judged, {threading.active_count() - 1} threads left over")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def finish(options, run, passed, failed):
+    """Judges what the last cycle left: as a check of its own."""
+    try:
+        run.machine.start()
+        with Connection(run.machine.address) as connection:
+            run.judge(connection, options.kills)
+            run.ledger.replay(connection, run.ledger.settled)
+        run.machine.kill()
+        return passed + 1, failed
+    except (Broken, Lost) as problem:
+        tell(options, run, options.kills, problem)
+        run.machine.kill()
+        return passed, failed + 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

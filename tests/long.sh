@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# What takes longer than CI. tests/README.md holds the date and the figures of the last run of each.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# name | how much when run whole | of what | what it does | command, which gets the amount
+runs='
+crash     | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
+fuzz-resp |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
+repeat    |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
+'
+
+crash() {
+  tests/run.sh --build-only
+  python3 tests/crash/crash.py --server build/release/bin/holdfastd --kills "$1" --folder build/release \
+    --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
+    --flags='--segment-bytes 256KiB'
+}
+
+repeat_tests() {
+  tests/run.sh --build-only
+  local until=$((SECONDS + $1)) rounds=0 log=build/repeat.log
+  while ((SECONDS < until)); do
+    ctest --preset release --parallel "$(nproc)" --schedule-random --no-tests=error >"$log" || { cat "$log"; exit 1; }
+    ((++rounds))
+  done
+  tail -n 6 "$log"
+  echo "$rounds rounds"
+}
+
+field() { cut -d'|' -f"$1" <<<"$2" | sed 's/^ *//; s/ *$//'; }
+
+if (($# < 1 || $# > 2)) || [[ $1 == -* ]]; then
+  echo "usage: tests/long.sh NAME [AMOUNT]"
+  echo
+  while read -r line; do
+    [[ -z $line ]] ||
+      printf '  %-10s %5s %-8s %s\n' "$(field 1 "$line")" "$(field 2 "$line")" "$(field 3 "$line")" "$(field 4 "$line")"
+  done <<<"$runs"
+  printf '\nExamples:\n  tests/long.sh crash\n  tests/long.sh fuzz-resp 60\n'
+  [[ ${1:-} == -h || ${1:-} == --help ]] && exit 0
+  exit 2
+fi
+
+row=$(awk -F'|' -v name="$1" '{ word = $1; gsub(/ /, "", word) } word == name' <<<"$runs")
+[[ -n $row ]] || { echo "no long run '$1'; tests/long.sh -h lists them" >&2; exit 2; }
+read -ra command <<<"$(field 5 "$row")"
+date -u '+%F %H:%M UTC'
+"${command[@]}" "${2:-$(field 2 "$row")}"
+echo "took $SECONDS s"

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The sale of tools/demo.sh: 50,000 users, 1,000 units, one SIGKILL; then counts who has what.
+
+Each user asks once, with an ID of his own. When the connection is lost he does what a real client does: he waits for the
+server and asks again with the same ID. Every success that was acknowledged is written down and must be there at the end.
+"""
+import argparse
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "crash"))
+from resp import Connection, Lost, as_map  # noqa: E402
+
+ITEM, UNITS, USERS, CONNECTIONS, AT_ONCE = "demo", 1000, 50_000, 50, 20
+KILL_AFTER = 500  # acknowledged sales
+
+
+class Server:
+    def __init__(self, program, folder, port):
+        self.program, self.folder, self.address, self.process = program, folder, ("127.0.0.1", port), None
+
+    def start(self):
+        command = [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.address[1])]
+        with open(os.path.join(self.folder, "output"), "ab") as output:
+            self.process = subprocess.Popen(command, stderr=output, start_new_session=True)
+        with open(os.path.join(self.folder, "pid"), "w") as file:
+            file.write(str(self.process.pid))
+        wait_for(self.address, self.process)
+        print("  " + self.last_line())
+
+    def last_line(self):
+        with open(os.path.join(self.folder, "output")) as file:
+            return file.read().strip().splitlines()[-1]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def wait_for(address, process=None):
+    """Until the server answers PING; a connection to it."""
+    while True:
+        if process and process.poll() is not None:
+            sys.exit("holdfastd did not start; its output stands in the folder above")
+        try:
+            connection = Connection(address)
+            if connection.ask("PING") == "PONG":
+                return connection
+        except Lost:
+            pass
+        time.sleep(0.01)
+
+
+class Buyers(threading.Thread):
+    """The users of one connection."""
+
+    def __init__(self, address, users):
+        super().__init__()
+        self.address, self.users, self.sold, self.lost = address, users, {}, 0
+
+    def run(self):
+        connection = wait_for(self.address)
+        left = list(self.users)
+        while left:
+            part = left[:AT_ONCE]
+            try:
+                for (user, request_id), reply in zip(part, self.ask(connection, part)):
+                    if isinstance(reply, int) and reply >= 0:
+                        self.sold[user] = request_id
+                    left.remove((user, request_id))
+            except Lost:
+                self.lost += 1
+                connection = wait_for(self.address)
+
+    def ask(self, connection, part):
+        connection.send([("RESERVE", ITEM, user, "ID", request_id) for user, request_id in part])
+        for _ in part:
+            yield connection.read()
+
+
+def sell(server):
+    """Runs the sale with a crash in it; who was told that he has a unit, and with which id."""
+    users = [(str(user), str(uuid.uuid4())) for user in random.sample(range(10**6, 10**7), USERS)]
+    crew = [Buyers(server.address, users[n::CONNECTIONS]) for n in range(CONNECTIONS)]
+    for buyers in crew:
+        buyers.start()
+    while sum(len(buyers.sold) for buyers in crew) < KILL_AFTER and any(buyers.is_alive() for buyers in crew):
+        time.sleep(0.0005)
+    server.kill()
+    print(f"SIGKILL after {sum(len(buyers.sold) for buyers in crew)} acknowledged sales. Starting again.")
+    server.start()
+    for buyers in crew:
+        buyers.join()
+    print(f"All {USERS} users have their answers; {sum(buyers.lost for buyers in crew)} connections were lost and replaced.")
+    return {user: request_id for buyers in crew for user, request_id in buyers.sold.items()}
+
+
+def reservations(connection):
+    found, cursor = [], b"0"
+    while True:
+        cursor, page = connection.ask("RESERVATION", "LIST", ITEM, "CURSOR", cursor, "COUNT", 1000)
+        found += [as_map(row) for row in page]
+        if cursor == b"0":
+            return {row["user"].decode(): row["id"].decode() for row in found}, len(found)
+
+
+def count(server, sold):
+    connection = wait_for(server.address)
+    item = as_map(connection.ask("ITEM", "GET", ITEM))
+    rows, row_count = reservations(connection)
+    missing = [user for user, request_id in sold.items() if rows.get(user) != request_id]
+    print(f"The item:   total {item['total']}, available {item['available']}, reserved {item['reserved']}")
+    print(f"Told sold:  {len(sold)} users")
+    print(f"In there:   {row_count} reservations of {len(rows)} users")
+    print(f"Missing:    {len(missing)} of those that were acknowledged")
+    print(f"Sold twice: {row_count - len(rows)}, and {max(0, row_count - UNITS)} more than there are")
+    return not missing and row_count == len(rows) == len(sold) == UNITS and item["available"] == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--folder", required=True, help="an empty one: data, output and process id go there")
+    parser.add_argument("--port", type=int, default=7379)
+    options = parser.parse_args()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", options.port))
+        except OSError:
+            sys.exit(f"port {options.port} is already in use; give another one: tools/demo.sh 7380")
+    server = Server(os.path.abspath(options.server), options.folder, options.port)
+    print("Starting holdfastd.")
+    server.start()
+    print(f"Item {ITEM!r} with {UNITS} units; {USERS} users buy over {CONNECTIONS} connections.")
+    with Connection(server.address) as connection:
+        if connection.ask("ITEM", "CREATE", ITEM, "STOCK", UNITS, "TTL", 3_600_000, "MAX-HOLD", 3_600_000) != "OK":
+            sys.exit("ITEM CREATE was refused")
+    right = count(server, sell(server))
+    print("Nothing is missing and nothing was sold twice." if right else "WRONG: see the counts above.")
+    sys.exit(0 if right else 1)
+
+
+if __name__ == "__main__":
+    main()

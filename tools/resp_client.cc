@@ -1,0 +1,112 @@
+#include "tools/resp_client.h"
+
+#include "protocol/names.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace holdfast {
+namespace {
+
+Error failed(const std::string& server, std::string_view what) {
+  return Error::format(ErrorCode::io_failed, "{}: {}", server, what);
+}
+
+std::string reason(int error) {
+  if (error == EAGAIN || error == EWOULDBLOCK) return "no answer in time";
+  return std::generic_category().message(error);
+}
+
+/// HOST:PORT into its parts; false when it is none.
+bool split_server(const std::string& server, std::string& host, std::string& port) {
+  const std::size_t colon = server.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  host = server.substr(0, colon);
+  port = server.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  std::uint64_t number = 0;
+  return parse_canonical(port, 65535, number) && number > 0;
+}
+
+int connect_to(const addrinfo& address, std::chrono::seconds timeout) {
+  const int fd = socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol);
+  if (fd < 0) return -1;
+  const timeval wait{static_cast<time_t>(timeout.count()), 0};
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& server, std::chrono::seconds timeout) {
+  std::string host, port;
+  if (!split_server(server, host, port)) {
+    return Error::format(ErrorCode::bad_option, "--server: '{}' is not HOST:PORT", Echo(server).text());
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int code = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); code != 0) {
+    return failed(server, gai_strerror(code));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    const int fd = connect_to(*address, timeout);
+    error = errno;
+    if (fd < 0) continue;
+    std::unique_ptr<RespClient> client(new RespClient(fd, server));
+    const auto hello = client->ask({"HELLO", "3"});
+    if (!hello) return hello.error();
+    return client;
+  }
+  return failed(server, reason(error));
+}
+
+RespClient::~RespClient() { close(fd_); }
+
+Result<void> RespClient::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failed(server_, reason(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return {};
+}
+
+Result<Reply> RespClient::ask(const std::vector<std::string>& words) {
+  std::string request;
+  append_request(request, words);
+  HOLDFAST_TRY(write(request));
+  for (;;) {
+    auto parsed = parse_reply(input_);
+    if (!parsed) return parsed.error();
+    if (parsed->has_value()) {
+      input_.erase(0, (*parsed)->bytes);
+      return std::move((*parsed)->reply);
+    }
+    std::array<char, 65536> piece;
+    const ssize_t size = recv(fd_, piece.data(), piece.size(), 0);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return failed(server_, reason(errno));
+    if (size == 0) return failed(server_, "the server closed the connection");
+    input_.append(piece.data(), static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace holdfast

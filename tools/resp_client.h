@@ -1,0 +1,33 @@
+// A connection to a server, for programs that ask and wait. Debian's hiredis (0.14) knows no RESP3, whose maps these
+// programs need. One thread at a time.
+#pragma once
+
+#include "tools/reply.h"
+
+#include <chrono>
+#include <memory>
+
+namespace holdfast {
+
+class RespClient {
+ public:
+  /// `server` is HOST:PORT, HOST a name or an address ([::1]:7379 for IPv6). Speaks RESP3. Errors: io_failed, saying
+  /// which server; bad_option for a server that cannot be read.
+  static Result<std::unique_ptr<RespClient>> connect(const std::string& server, std::chrono::seconds timeout);
+  ~RespClient();
+  RespClient(const RespClient&) = delete;
+  RespClient& operator=(const RespClient&) = delete;
+
+  /// One request, its reply. An error reply is a reply; a connection that is lost or too slow is an error.
+  Result<Reply> ask(const std::vector<std::string>& words);
+
+ private:
+  RespClient(int fd, std::string server) : fd_(fd), server_(std::move(server)) {}
+  Result<void> write(std::string_view bytes);
+
+  int fd_;
+  std::string server_;
+  std::string input_;
+};
+
+}  // namespace holdfast
