@@ -5,10 +5,11 @@ cd "$(dirname "$0")/.."
 
 # name | how much when run whole | of what | what it does | command, which gets the amount
 runs='
-crash     | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
-fuzz-resp |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
-fuzz-log  |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
-repeat    |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
+crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
+fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
+fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
+property     | 3600 | seconds | random commands on the inventory and on its model, which must agree; prints the seed that fails | property
+repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 '
 
 crash() {
@@ -16,6 +17,11 @@ crash() {
   python3 tests/crash/crash.py --server build/release/bin/holdfastd --kills "$1" --folder build/release \
     --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
     --flags='--segment-bytes 256KiB'
+}
+
+property() {
+  tests/run.sh --build-only
+  HOLDFAST_SECONDS=$1 HOLDFAST_SEED=$RANDOM build/release/tests/property_test
 }
 
 repeat_tests() {
@@ -36,7 +42,7 @@ if (($# < 1 || $# > 2)) || [[ $1 == -* ]]; then
   echo
   while read -r line; do
     [[ -z $line ]] ||
-      printf '  %-10s %5s %-8s %s\n' "$(field 1 "$line")" "$(field 2 "$line")" "$(field 3 "$line")" "$(field 4 "$line")"
+      printf '  %-13s %5s %-8s %s\n' "$(field 1 "$line")" "$(field 2 "$line")" "$(field 3 "$line")" "$(field 4 "$line")"
   done <<<"$runs"
   printf '\nExamples:\n  tests/long.sh crash\n  tests/long.sh fuzz-resp 60\n'
   [[ ${1:-} == -h || ${1:-} == --help ]] && exit 0

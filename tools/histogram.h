@@ -44,7 +44,7 @@ class Histogram {
 
   static std::size_t index_of(std::uint64_t value) noexcept {
     if (value < kWidth) return value;
-    const int shift = std::bit_width(value) - kBits - 1;
+    const int shift = static_cast<int>(std::bit_width(value)) - kBits - 1;
     return (static_cast<std::size_t>(shift + 1) << kBits) + ((value >> shift) & (kWidth - 1));
   }
   static std::uint64_t end_of(std::size_t index) noexcept {

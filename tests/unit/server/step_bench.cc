@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -23,6 +24,34 @@ char escaped(std::string_view line, std::size_t& i) {
   const int byte = 16 * hex_digit(line.at(i + 1)) + hex_digit(line.at(i + 2));
   i += 2;
   return static_cast<char>(byte);
+}
+
+/// Every row is found by its id, and every user by his rows, which add up to what the index says of him.
+void check_indexes(Inventory& inventory) {
+  InventoryAccess::each_item(inventory, [](const Item& item) {
+    const ItemRows& rows = *item.rows;
+    std::map<std::string, UserRows> users;
+    std::uint64_t count = 0;
+    for (std::uint32_t slot = 0; slot < rows.slots_end(); ++slot) {
+      const Row& row = rows.row(RowSlot(slot));
+      if (row.state() == ReservationState::none) continue;
+      ++count;
+      if (rows.find(row.id) != RowSlot(slot)) throw std::runtime_error("a row is not found by its id");
+      if (!row.live()) continue;
+      UserRows& user = users[rows.user(RowSlot(slot)).text()];
+      ++(row.state() == ReservationState::reserved ? user.reserved : user.confirmed);
+      user.units += rows.quantity(RowSlot(slot));
+    }
+    if (count != rows.row_count()) throw std::runtime_error("the index of ids has another size than there are rows");
+    if (users.size() != rows.live_users()) throw std::runtime_error("another number of users than live ones");
+    for (const auto& [text, expected] : users) {
+      const UserRows found = rows.find_user(UserId::parse(text).value());
+      if (found.reserved != expected.reserved || found.confirmed != expected.confirmed ||
+          found.units != expected.units) {
+        throw std::runtime_error("the index of users has other rows of " + quoted(text));
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -130,6 +159,8 @@ void StepBench::compare_all() {
     throw std::runtime_error(fmt::format("{} {} {}: live {}, replica {}", words[0], words[1],
                                          words.size() > 2 ? words[2] : "", live, replica));
   };
+  check_indexes(*live_);
+  check_indexes(*replica_);
   if (const std::string broken = same({"ITEM", "VERIFY", "*"}); broken != "[]") throw std::runtime_error(broken);
   same({"ITEM", "LIST", "COUNT", "10000"});
   std::vector<std::string> names;

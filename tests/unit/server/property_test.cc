@@ -1,0 +1,417 @@
+// Random commands against the model of item_model.h. After every command: the reply, the law, VERIFY, the indexes, and
+// the replica's state hash. A failure is shrunk and printed with what replays it.
+//
+// HOLDFAST_SEED=n first seed; HOLDFAST_ROUNDS=n programs; HOLDFAST_SECONDS=n runs until then.
+#include "tests/unit/server/item_model.h"
+#include "tests/unit/server/step_bench.h"
+
+#include "tests/simulation/seeded_random.h"
+
+#include <fmt/format.h>
+
+#include "tests/doctest.h"
+
+#include <cstdlib>
+
+using namespace holdfast;
+using namespace holdfast::testing;
+
+namespace {
+
+constexpr const char* kItems[] = {"a", "{s}b", "{s}c"};
+constexpr const char* kUsers[] = {"7", "007", "user", "0192f0c1-2345-7abc-8def-0123456789ab"};
+constexpr std::int64_t kQuantities[] = {1, 1, 1, 1, 2, 2, 3, 5, 65'535, 65'536, kStockMax - 1, kStockMax};
+constexpr std::int64_t kStocks[] = {0, 1, 2, 4, 8, 12, kStockMax - 1, kStockMax};
+constexpr std::int64_t kLimits[] = {0, 0, 1, 1, 2, 3, 5, kStockMax};
+constexpr std::int64_t kDeltas[] = {1, 2, 5, -1, -2, -5, 0, kStockMax, -kStockMax, INT64_MAX, INT64_MIN};
+constexpr std::size_t kIds = 6;
+
+enum class Verb : std::uint8_t {
+  reserve,
+  confirm,
+  release,
+  refund,
+  extend,
+  move,
+  adjust,
+  set_stock,
+  add_stock,
+  set_limit,
+  returns,
+  create,
+  drop,
+  is_buyer,
+  buyers,
+  state_of,
+  pass,
+  step_wall,
+  sweep,
+  restart
+};
+
+/// Choices as numbers, so that a program can be cut and each command still means something.
+struct Command {
+  Verb verb{};
+  std::string item;
+  std::string user;
+  std::string id;  // empty: none
+  std::int64_t number = 0;
+  std::int64_t ttl = 0;
+  bool flag = false;
+};
+
+/// How a program is run.
+struct Rules {
+  /// Everything due is swept at once and deadlines never meet, so that counters and orders are foreseen exactly. If not,
+  /// nothing is swept but by chance: only what was decided is compared, until the end.
+  bool exact = true;
+  std::optional<std::uint64_t> ended_max;
+  Millis ended_retention{std::chrono::hours(24)};
+};
+
+struct Program {
+  Rules rules;
+  std::vector<Command> commands;
+};
+
+template <std::size_t N, class T>
+const T& pick(simulation::Dice& dice, const T (&choices)[N]) {
+  return choices[dice.below(N)];
+}
+
+std::string id_text(std::uint64_t number) { return fmt::format("00000000-0000-4000-8000-{:012}", number); }
+
+Verb random_verb(simulation::Dice& dice) {
+  constexpr std::pair<Verb, std::uint64_t> kWeights[] = {
+      {Verb::reserve, 34}, {Verb::confirm, 14}, {Verb::release, 10},  {Verb::refund, 6},    {Verb::extend, 4},
+      {Verb::move, 4},     {Verb::adjust, 4},   {Verb::set_stock, 2}, {Verb::add_stock, 2}, {Verb::set_limit, 2},
+      {Verb::returns, 2},  {Verb::create, 3},   {Verb::drop, 1},      {Verb::is_buyer, 3},  {Verb::buyers, 1},
+      {Verb::state_of, 3}, {Verb::pass, 12},    {Verb::step_wall, 1}, {Verb::sweep, 1},     {Verb::restart, 1}};
+  std::uint64_t sum = 0;
+  for (const auto& [verb, weight] : kWeights) sum += weight;
+  std::uint64_t rest = dice.below(sum);
+  for (const auto& [verb, weight] : kWeights) {
+    if (rest < weight) return verb;
+    rest -= weight;
+  }
+  return Verb::reserve;
+}
+
+Command random_command(simulation::Dice& dice, const Rules& rules) {
+  Command command;
+  command.verb = random_verb(dice);
+  command.item = pick(dice, kItems);
+  command.user = pick(dice, kUsers);
+  if (dice.chance(2, 3)) command.id = id_text(dice.below(kIds));
+  command.flag = dice.chance(1, 3);
+  // In exact programs deadlines differ because commands are a millisecond apart and all else is whole seconds.
+  command.ttl = static_cast<std::int64_t>(rules.exact ? 1'000 * dice.below(5) : dice.below(8));
+  switch (command.verb) {
+    case Verb::reserve:
+      command.number = pick(dice, kQuantities);
+      break;
+    case Verb::confirm:
+    case Verb::release:
+      if (!command.id.empty() && dice.chance(1, 3)) command.user = "-";
+      if (!rules.exact && command.id.empty()) command.flag = false;  // which expired last depends on who looked first
+      break;
+    case Verb::refund:
+    case Verb::state_of:
+      if (command.id.empty()) command.id = id_text(0);
+      if (dice.chance(1, 2)) command.user = "-";
+      break;
+    case Verb::extend:
+      command.ttl += rules.exact ? 1'000 : 1;
+      break;
+    case Verb::adjust:
+      if (command.id.empty()) command.id = id_text(1);
+      [[fallthrough]];
+    case Verb::add_stock:
+      command.number = pick(dice, kDeltas);
+      break;
+    case Verb::set_stock:
+    case Verb::create:
+      command.number = pick(dice, kStocks);
+      command.ttl = pick(dice, kLimits);
+      break;
+    case Verb::set_limit:
+      command.number = pick(dice, kLimits);
+      command.ttl = pick(dice, kLimits);
+      break;
+    case Verb::move:
+      command.number = static_cast<std::int64_t>(dice.below(8));
+      break;
+    case Verb::returns:
+      // What is due but not yet swept when returns are held comes back to held.
+      if (!rules.exact) command.verb = Verb::pass;
+      break;
+    default:
+      break;
+  }
+  return command;
+}
+
+Program random_program(std::uint64_t seed) {
+  simulation::Dice dice(seed);
+  Program program;
+  program.rules.exact = dice.chance(2, 3);
+  if (program.rules.exact && dice.chance(1, 3)) program.rules.ended_max = dice.below(4);
+  if (program.rules.exact && dice.chance(1, 3)) program.rules.ended_retention = Millis(1'500);
+  for (const char* item : kItems) {
+    Command create{Verb::create, item, "", "", pick(dice, kStocks), pick(dice, kLimits), false};
+    program.commands.push_back(create);
+  }
+  const std::uint64_t length = 20 + dice.below(130);
+  for (std::uint64_t i = 0; i < length; ++i) program.commands.push_back(random_command(dice, program.rules));
+  return program;
+}
+
+/// What happens in both worlds.
+class Player {
+ public:
+  explicit Player(const Rules& rules) : rules_(rules), bench_(settings(rules)) {
+    model_.now = to_ms(bench_.now().hold);
+    if (rules.ended_max) model_.ended_max = static_cast<std::int64_t>(*rules.ended_max);
+    model_.ended_retention = rules.ended_retention.count();
+  }
+
+  /// Nothing, or what is not as it must be.
+  std::optional<std::string> play(const Command& command) {
+    try {
+      if (rules_.exact) pass(Millis(1));
+      run(command);
+      if (rules_.exact) pass(Millis(0));
+      bench_.compare_all();
+      if (rules_.exact) compare_items();
+    } catch (const std::exception& error) {
+      return fmt::format("{}: {}", line_, error.what());
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> finish() {
+    try {
+      line_ = "at the end";
+      bench_.sweep();
+      bench_.compare_all();
+      compare_items();
+    } catch (const std::exception& error) {
+      return fmt::format("{}: {}", line_, error.what());
+    }
+    return std::nullopt;
+  }
+
+  const std::string& transcript() const { return transcript_; }
+
+ private:
+  static Inventory::Settings settings(const Rules& rules) {
+    Inventory::Settings settings;
+    settings.ended_max = rules.ended_max;
+    settings.ended_retention = rules.ended_retention;
+    return settings;
+  }
+
+  void pass(Millis time) {
+    bench_.pass(time);
+    model_.now += time.count();
+    model_.pass();
+    if (rules_.exact) bench_.sweep();
+  }
+
+  void run(const Command& c) {
+    switch (c.verb) {
+      case Verb::pass:
+        line_ = fmt::format("@+{}ms", c.ttl);
+        transcript_ += line_ + "\n";
+        return pass(Millis(c.ttl));
+      case Verb::step_wall:
+        bench_.step_wall(c.flag ? std::chrono::hours(1) : -std::chrono::hours(1));
+        transcript_ += c.flag ? "@wall+1h\n" : "@wall-1h\n";
+        return;
+      case Verb::sweep:
+        transcript_ += "@sweep\n";
+        bench_.sweep();
+        return;
+      case Verb::restart:
+        transcript_ += "@restart\n";
+        return bench_.restart();
+      default: return request(c);
+    }
+  }
+
+  void request(const Command& c) {
+    const std::string options = c.id.empty() ? "" : " ID " + c.id;
+    const std::string stock = c.item.front() == '{' ? c.item + ":stock" : "{" + c.item + "}:stock";
+    const std::string buyers = c.item.front() == '{' ? c.item + ":buyers" : "{" + c.item + "}:buyers";
+    switch (c.verb) {
+      case Verb::reserve:
+        return expect(fmt::format("RESERVE {} {} QTY {}{}{}", c.item, c.user, c.number, options,
+                                  c.ttl == 0 ? "" : fmt::format(" TTL {}", c.ttl)),
+                      model_.reserve(c.item, c.user, c.number, c.id, c.ttl));
+      case Verb::confirm:
+        return expect(fmt::format("CONFIRM {} {}{}{}", c.item, c.user, options, c.flag ? " RESUME" : ""),
+                      model_.confirm(c.item, c.user, c.id, c.flag));
+      case Verb::release:
+        return expect(fmt::format("RELEASE {} {}{}{}", c.item, c.user, options, c.flag ? " WRITEOFF" : ""),
+                      model_.give_back(c.item, c.user, c.id, false, c.flag));
+      case Verb::refund:
+        return expect(fmt::format("REFUND {} {}{}{}", c.item, c.user, options, c.flag ? " WRITEOFF" : ""),
+                      model_.give_back(c.item, c.user, c.id, true, c.flag));
+      case Verb::extend:
+        return expect(fmt::format("EXTEND {} {} TTL {}{}", c.item, c.user, c.ttl, options),
+                      model_.extend(c.item, c.user, c.id, c.ttl));
+      case Verb::move: {
+        constexpr const char* kSteps[] = {"PAUSE", "PAUSE", "PAUSE", "OPEN", "OPEN", "OPEN", "OPEN", "CLOSE"};
+        const std::string step = kSteps[c.number];
+        return expect(fmt::format("ITEM {} {}", step, c.item), model_.move(c.item, step));
+      }
+      case Verb::adjust:
+        return expect(fmt::format("ITEM ADJUST {} {}{} REASON x", c.item, c.number, options),
+                      model_.adjust(c.item, c.number, c.id));
+      case Verb::set_stock:
+        return expect(fmt::format("SET {} {}", stock, c.number), model_.set_stock(c.item, c.number));
+      case Verb::add_stock:
+        return expect(fmt::format("INCRBY {} {}", stock, c.number),
+                      c.number == INT64_MIN ? "-ERR" : model_.add_stock(c.item, c.number));
+      case Verb::set_limit:
+        return expect(fmt::format("ITEM SET {} LIMIT {} EXPECT {}", c.item, c.number, c.ttl),
+                      model_.set_limit(c.item, c.number, c.ttl));
+      case Verb::returns:
+        return expect(fmt::format("ITEM RETURNS {} {}", c.item, c.flag ? "HOLD" : "FREE"),
+                      model_.returns(c.item, c.flag));
+      case Verb::create: {
+        if (!model_.items[c.item].state.empty()) return;
+        const bool of_sale = c.item != "a" && !c.flag;
+        return expect(fmt::format("ITEM CREATE {} STOCK {} LIMIT {} SCOPE {}", c.item, c.number, c.ttl,
+                                  of_sale ? "sale" : "item"),
+                      model_.create(c.item, c.number, c.ttl, of_sale));
+      }
+      case Verb::drop:
+        return expect(fmt::format("ITEM DROP {}{}", c.item, c.flag ? " CONFIRMED-TOO" : ""),
+                      model_.drop(c.item, c.flag));
+      case Verb::is_buyer:
+        return expect(fmt::format("SISMEMBER {} {}", buyers, c.user), model_.is_buyer(c.item, c.user));
+      case Verb::buyers:
+        if (rules_.exact) expect("SCARD " + buyers, model_.buyers(c.item));
+        return;
+      case Verb::state_of:
+        return expect_state(c);
+      default: return;
+    }
+  }
+
+  void expect(const std::string& line, std::string expected) {
+    if (expected.starts_with("deadline ")) {
+      const std::int64_t hold = std::stoll(expected.substr(9));
+      expected = std::to_string(to_ms(bench_.now().wall) + hold - to_ms(bench_.now().hold));
+    } else if (!rules_.exact && !line.starts_with("SISMEMBER") && !expected.starts_with('-') && expected != "OK") {
+      expected = ">= 0";  // how much is available shows what was swept
+    }
+    line_ = line;
+    transcript_ += fmt::format("> {}\n{}\n", line, expected);
+    const std::string reply = bench_.ask(line);
+    const bool is_error = expected.size() > 1 && expected[0] == '-' && expected[1] > '9';
+    const bool fits = expected == ">= 0" ? !reply.starts_with('-')
+                      : is_error         ? reply.starts_with(expected)
+                                         : reply == expected;
+    if (!fits) throw std::runtime_error(fmt::format("got {}, expected {}", reply, expected));
+  }
+
+  void expect_state(const Command& c) {
+    line_ = fmt::format("RESERVATION GET {} ID {}", c.item, c.id);
+    const ReplyValue reply = bench_.run(line_);
+    const std::string found = reply.kind == ReplyValue::Kind::array ? reply.at("state").text : reply.to_text();
+    const std::string expected = model_.state_of(c.item, c.id);
+    transcript_ += fmt::format("> {}\n# {}\n", line_, expected);
+    if (!found.starts_with(expected)) throw std::runtime_error(fmt::format("got {}, expected {}", found, expected));
+  }
+
+  void compare_items() {
+    for (const auto& [name, item] : model_.items) {
+      const ReplyValue found = bench_.run("ITEM GET " + name);
+      if (item.state.empty()) {
+        if (!found.to_text().starts_with("-NOITEM")) throw std::runtime_error(name + " is still there");
+        continue;
+      }
+      const std::string expected =
+          fmt::format("version {} state {} total {} available {} reserved {} confirmed {} held {} limit {}",
+                      item.version, item.state, item.total, item.available(), item.sum(ModelState::reserved),
+                      item.sum(ModelState::confirmed), item.held, item.limit);
+      const std::string shown = fmt::format(
+          "version {} state {} total {} available {} reserved {} confirmed {} held {} limit {}",
+          found.at("version").number, found.at("state").text, found.at("total").number, found.at("available").number,
+          found.at("reserved").number, found.at("confirmed").number, found.at("held").number, found.at("limit").number);
+      if (shown != expected) throw std::runtime_error(fmt::format("{} is {}, expected {}", name, shown, expected));
+      if (found.at("sequence").number != static_cast<std::int64_t>(item.sequence)) {
+        throw std::runtime_error(
+            fmt::format("{} has sequence {}, expected {}", name, found.at("sequence").number, item.sequence));
+      }
+    }
+  }
+
+  Rules rules_;
+  StepBench bench_;
+  Model model_;
+  std::string line_;
+  std::string transcript_;
+};
+
+struct Failure {
+  std::size_t commands;  // that it took
+  std::string what;
+  std::string transcript;
+};
+
+std::optional<Failure> run(const Program& program) {
+  Player player(program.rules);
+  for (std::size_t i = 0; i < program.commands.size(); ++i) {
+    if (const auto wrong = player.play(program.commands[i])) return Failure{i + 1, *wrong, player.transcript()};
+  }
+  if (const auto wrong = player.finish()) return Failure{program.commands.size(), *wrong, player.transcript()};
+  return std::nullopt;
+}
+
+/// A shorter program that fails too: ever smaller parts are left out as long as it does.
+Failure shrink(Program program, Failure failure) {
+  program.commands.resize(failure.commands);
+  for (std::size_t size = program.commands.size() / 2; size > 0; size /= 2) {
+    for (std::size_t at = 0; at + size <= program.commands.size();) {
+      Program shorter = program;
+      const auto from = shorter.commands.begin() + static_cast<std::ptrdiff_t>(at);
+      shorter.commands.erase(from, from + static_cast<std::ptrdiff_t>(size));
+      if (auto still = run(shorter)) {
+        failure = *still;
+        shorter.commands.resize(failure.commands);
+        program = shorter;
+      } else {
+        at += size;
+      }
+    }
+  }
+  return failure;
+}
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+}  // namespace
+
+TEST_CASE("property: whatever is asked, the answers are the model's, and what was written makes the same state") {
+  const std::uint64_t first = number_from("HOLDFAST_SEED", 1);
+  const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 300);
+  const std::uint64_t seconds = number_from("HOLDFAST_SECONDS", 0);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  std::uint64_t seed = first;
+  for (; seconds > 0 ? std::chrono::steady_clock::now() < end : seed < first + rounds; ++seed) {
+    const Program program = random_program(seed);
+    const auto failure = run(program);
+    if (!failure) continue;
+    const Failure small = shrink(program, *failure);
+    FAIL(fmt::format(
+        "seed {}, {} program of {} commands\n{}\n{}\nreplay: HOLDFAST_SEED={} HOLDFAST_ROUNDS=1 property_test\n", seed,
+        program.rules.exact ? "exact" : "lazy", small.commands, small.transcript, small.what, seed));
+  }
+  MESSAGE("seeds " << first << " to " << seed - 1);
+}
