@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 class Log::Impl {
  public:
-  Impl(std::unique_ptr<LogRecovery::State> recovered, SegmentPreparer* preparer);
+  Impl(std::unique_ptr<LogRecovery::State> from, SegmentPreparer* preparer);
 
   Result<void> start();
   Result<bool> make_room(std::span<Group* const> groups);

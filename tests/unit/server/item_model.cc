@@ -1,6 +1,7 @@
 #include "tests/unit/server/item_model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::testing {
 namespace {
@@ -229,7 +230,7 @@ std::string Model::adjust(const std::string& name, std::int64_t delta, const std
   if (const auto known = item->adjusts.find(id); known != item->adjusts.end()) {
     return known->second == delta ? std::to_string(item->available()) : "-IDMISMATCH";
   }
-  if (item->available() + delta < 0 || delta > kStockMax - item->total) return "-ERR delta";
+  if (delta < -item->available() || delta > kStockMax - item->total) return "-ERR delta";
   item->adjusts[id] = delta;
   item->total += delta;
   ++item->sequence;
@@ -260,7 +261,7 @@ std::string Model::add_stock(const std::string& name, std::int64_t delta) {
   ModelItem* item = loaded(name);
   if (item == nullptr) return kNoItem;
   if (item->state == "CLOSED" || item->has_live()) return "-ERR";
-  if (delta > kStockMax - item->total || item->available() + delta < 0) return "-ERR";
+  if (delta < -item->available() || delta > kStockMax - item->total) return "-ERR";
   item->total += delta;
   item->sequence += delta != 0 ? 1 : 0;
   return std::to_string(item->available());

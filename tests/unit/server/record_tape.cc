@@ -42,10 +42,12 @@ RecordPosition RecordTape::on_default_returns(const RecordStamp& stamp, const De
 }
 
 Result<void> RecordTape::play(std::size_t first, RecordVisitor& visitor) const {
-  for (std::size_t i = first; i < entries_.size(); ++i) {
-    HOLDFAST_TRY(std::visit(Player{visitor, entries_[i].stamp}, entries_[i].record));
-  }
+  for (std::size_t i = first; i < entries_.size(); ++i) HOLDFAST_TRY(play_one(i, visitor));
   return {};
+}
+
+Result<void> RecordTape::play_one(std::size_t i, RecordVisitor& visitor) const {
+  return std::visit(Player{visitor, entries_[i].stamp}, entries_[i].record);
 }
 
 std::string_view RecordTape::keep(std::string_view bytes) {

@@ -21,6 +21,7 @@ class RecordTape final : public RecordSink {
   std::size_t size() const noexcept { return entries_.size(); }
   /// Plays records first..size()-1.
   Result<void> play(std::size_t first, RecordVisitor& visitor) const;
+  Result<void> play_one(std::size_t i, RecordVisitor& visitor) const;
   /// The next record is position 0 of its group.
   void begin_group() noexcept { group_first_ = entries_.size(); }
   Lsn group_first_lsn() const noexcept { return Lsn(group_first_ + 1); }

@@ -91,7 +91,7 @@ class LogDriver {
   /// Writes one batch of one or several groups; its lines join `lines` when it is acknowledged, before that they are
   /// in `in_flight`. False: no room.
   Result<bool> write(std::size_t records);
-  Result<void> tick() { return log->tick(); }
+  Result<void> tick() const { return log->tick(); }
 
   LogSettings settings;
   std::unique_ptr<LogRecovery> recovery;
