@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 runs='
 crash     | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
 fuzz-resp |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
+cycles    |   10 | million | one user reserves and releases; memory stays where it is | cycles
+property  |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
 repeat    |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 '
 
@@ -15,6 +17,16 @@ crash() {
   python3 tests/crash/crash.py --server build/release/bin/holdfastd --kills "$1" --folder build/release \
     --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
     --flags='--segment-bytes 256KiB'
+}
+
+cycles() {
+  tests/run.sh --build-only
+  HOLDFAST_CYCLES=$((1000000 * $1)) build/release/tests/allocation_test -tc='*cycles*'
+}
+
+property() {
+  tests/run.sh --build-only
+  HOLDFAST_SEED=$(date +%s) HOLDFAST_SECONDS=$1 build/release/tests/property_test
 }
 
 repeat_tests() {
