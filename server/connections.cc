@@ -194,8 +194,8 @@ void Connections::mark_dirty(Connection& connection) {
 }
 
 void Connections::flush(Millis now) {
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
-    Connection* connection = find(dirty_[i]);
+  for (const ConnectionKey key : dirty_) {
+    Connection* connection = find(key);
     if (connection == nullptr) continue;
     connection->in_dirty = false;
     write(*connection, now);
@@ -271,8 +271,8 @@ void Connections::drain() {
 
 void Connections::close_all() {
   listener_.close();
-  for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (table_[i] != nullptr) close(*table_[i]);
+  for (const auto& connection : table_) {
+    if (connection != nullptr) close(*connection);
   }
 }
 

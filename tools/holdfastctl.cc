@@ -75,7 +75,7 @@ class Control {
     return ok != nullptr && (ok->integer == 1 || ok->text == "1" || ok->text == "yes" || ok->text == "true");
   }
 
-  int print(const Reply& reply) {
+  int print(const Reply& reply) const {
     if (json_) {
       fmt::print("{}\n", reply_to_json(reply));
     } else {
