@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import types
 import uuid
@@ -172,17 +173,18 @@ def a_disk_that_hangs_refuses_only_new_units(server, folder, shim):
     machine = machine_of(server, folder, "--slow-flush-max 200ms")
     machine.options.shim = shim
     try:
-        machine.start(faults="write_durable:.log:6:delay=3000")
+        machine.start(faults="write_durable:*:6:delay=3000")
         ask(machine, "ITEM", "CREATE", "i", "STOCK", 10**6, "LIMIT", 0)
-        with Connection(machine.address) as stuck, Connection(machine.address) as other:
-            for number in range(12):  # one of their writes hangs
-                stuck.send([("RESERVE", "i", number)])
-
-            def refused():
-                reply = other.ask("RESERVE", "i", "new")
-                return isinstance(reply, Refusal) and reply.text.startswith("OVERLOADED")
-            eventually(refused, "while a write hangs a new RESERVE is -OVERLOADED")
-            check(all(isinstance(stuck.read(), int) for _ in range(12)), "what waited is answered when the write is done")
+        replies = []
+        buyer = threading.Thread(target=lambda: replies.extend(ask(machine, "RESERVE", "i", n) for n in range(12)))
+        buyer.start()  # one of its writes hangs
+        with Connection(machine.address) as other:
+            eventually(lambda: b"has not finished a write" in other.ask("INFO"), "INFO says that a write hangs")
+            reply = other.ask("RESERVE", "i", "new")
+            check(isinstance(reply, Refusal) and reply.text.startswith("OVERLOADED"), f"a new RESERVE is refused: {reply}")
+            check(buyer.is_alive(), "it is told so while the write still hangs")
+            buyer.join()
+            check(sum(isinstance(reply, int) for reply in replies) >= 1, "what waited is answered when the write is done")
             eventually(lambda: isinstance(other.ask("RESERVE", "i", "new"), int), "then it sells again")
     finally:
         machine.remove()
