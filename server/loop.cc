@@ -135,7 +135,7 @@ void Loop::send_commands() {
 void Loop::run_shard() {
   now_ = clocks_->now(reading_);
   take_committed();
-  shard_->set_space(log_->status().space.load(std::memory_order_relaxed));
+  shard_->set_space(log_->status().space_at(reading_.boot, options_.slow_flush_max));
   const std::size_t blocks = run_commands();
   keep_time(blocks == 0 && !connections_.has_work());
   if (Group* group = shard_->hand_over(); group != nullptr) log_->submit(*group);

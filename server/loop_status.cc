@@ -49,7 +49,7 @@ void add_log(ServerStatus& status, const LogThread& log) {
   status.flush_last_us = state.flush_last_ns.load() / 1000;
   status.flush_max_us = state.flush_max_ns.load() / 1000;
   status.slow_flushes = state.slow_flushes.load();
-  const SpaceState space = state.space.load();
+  const SpaceState space = state.space_at(clock_.read().boot, options_.slow_flush_max);
   status.space = space == SpaceState::ok ? "ok" : std::string(space_text(space));
   for (std::size_t i = 0; i < kLogAlarms; ++i) {
     const auto alarm = static_cast<LogAlarm>(i);

@@ -144,7 +144,7 @@ void step_sismember(StepContext& context) {
   if (item == nullptr) return;
   const auto user = UserId::parse(context.words[2]);
   if (!user) return context.reply.integer(0);
-  if (item->rows->find_user(*user).reserved == 1) {  // exact also when it is just due
+  if (item->rows->find_user(*user).reserved > 0) {  // exact also when what he has is just due
     static_cast<void>(context.inventory.look_up(*item, *user, context.now));
     context.rest_on(*item);
   }

@@ -6,9 +6,11 @@ cd "$(dirname "$0")/.."
 # name | how much when run whole | of what | what it does | command, which gets the amount
 runs='
 crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
+cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
+fuzz-records |  600 | seconds | any records against the inventory, as a log's reader would bring them | tests/fuzz.sh inventory_apply
 fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
 fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
-property     | 3600 | seconds | random commands on the inventory and on its model, which must agree; prints the seed that fails | property
+property     |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 '
 
@@ -19,9 +21,14 @@ crash() {
     --flags='--segment-bytes 256KiB'
 }
 
+cycles() {
+  tests/run.sh --build-only
+  HOLDFAST_CYCLES=$((1000000 * $1)) build/release/tests/allocation_test -tc='*cycles*'
+}
+
 property() {
   tests/run.sh --build-only
-  HOLDFAST_SECONDS=$1 HOLDFAST_SEED=$RANDOM build/release/tests/property_test
+  HOLDFAST_SEED=$(date +%s) HOLDFAST_SECONDS=$1 build/release/tests/property_test
 }
 
 repeat_tests() {

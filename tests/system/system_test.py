@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a server does when the machine around it changes: other clocks, a full disk, a second server, an empty directory.
 
-  system_test.py --server build/release/bin/holdfastd
-  system_test.py --server build/release/bin/holdfastd --only disk
+  system_test.py --server build/release/bin/holdfastd --shim build/release/tests/shim/libholdfast_shim.so
+  system_test.py ... --only disk
 
 Needs root: it mounts a small file system and makes time and mount namespaces of its own. Prints a line a case and
 "N passed, N failed"; exit status 1 when anything failed.
@@ -168,6 +168,26 @@ def a_full_disk_refuses_only_new_units(server, folder):
         check(ask(machine, "ITEM", "VERIFY", "*") == [], "the law holds")
 
 
+def a_disk_that_hangs_refuses_only_new_units(server, folder, shim):
+    machine = machine_of(server, folder, "--slow-flush-max 200ms")
+    machine.options.shim = shim
+    try:
+        machine.start(faults="write_durable:.log:6:delay=3000")
+        ask(machine, "ITEM", "CREATE", "i", "STOCK", 10**6, "LIMIT", 0)
+        with Connection(machine.address) as stuck, Connection(machine.address) as other:
+            for number in range(12):  # one of their writes hangs
+                stuck.send([("RESERVE", "i", number)])
+
+            def refused():
+                reply = other.ask("RESERVE", "i", "new")
+                return isinstance(reply, Refusal) and reply.text.startswith("OVERLOADED")
+            eventually(refused, "while a write hangs a new RESERVE is -OVERLOADED")
+            check(all(isinstance(stuck.read(), int) for _ in range(12)), "what waited is answered when the write is done")
+            eventually(lambda: isinstance(other.ask("RESERVE", "i", "new"), int), "then it sells again")
+    finally:
+        machine.remove()
+
+
 # Directories
 
 
@@ -209,12 +229,13 @@ def an_empty_directory_is_a_question(server, folder):
 
 
 CASES = (boot_time_while_down_counts, wall_time_counts_after_a_reboot, a_long_stop_holds_returns,
-         a_full_disk_refuses_only_new_units, a_second_server_refuses, an_empty_directory_is_a_question)
+         a_full_disk_refuses_only_new_units, a_disk_that_hangs_refuses_only_new_units, a_second_server_refuses, an_empty_directory_is_a_question)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True, help="path of holdfastd")
+    parser.add_argument("--shim", required=True, help="path of libholdfast_shim.so")
     parser.add_argument("--folder", default=None, help="where temporary folders are made")
     parser.add_argument("--only", default="", help="cases whose name has this word")
     args = parser.parse_args()
@@ -227,7 +248,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="holdfast-system-", dir=args.folder) as folder:
             try:
-                case(server, folder)
+                case(server, folder, *([os.path.abspath(args.shim)] if "hangs" in title else []))
                 passed += 1
                 print(f"ok    {title}", flush=True)
             except Exception as error:  # pylint: disable=broad-except

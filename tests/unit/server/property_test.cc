@@ -3,9 +3,8 @@
 //
 // HOLDFAST_SEED=n first seed; HOLDFAST_ROUNDS=n programs; HOLDFAST_SECONDS=n runs until then.
 #include "tests/unit/server/item_model.h"
+#include "tests/unit/server/property_program.h"
 #include "tests/unit/server/step_bench.h"
-
-#include "tests/simulation/seeded_random.h"
 
 #include <fmt/format.h>
 
@@ -18,154 +17,6 @@ using namespace holdfast::testing;
 
 namespace {
 
-constexpr const char* kItems[] = {"a", "{s}b", "{s}c"};
-constexpr const char* kUsers[] = {"7", "007", "user", "0192f0c1-2345-7abc-8def-0123456789ab"};
-constexpr std::int64_t kQuantities[] = {1, 1, 1, 1, 2, 2, 3, 5, 65'535, 65'536, kStockMax - 1, kStockMax};
-constexpr std::int64_t kStocks[] = {0, 1, 2, 4, 8, 12, kStockMax - 1, kStockMax};
-constexpr std::int64_t kLimits[] = {0, 0, 1, 1, 2, 3, 5, kStockMax};
-constexpr std::int64_t kDeltas[] = {1, 2, 5, -1, -2, -5, 0, kStockMax, -kStockMax, INT64_MAX, INT64_MIN};
-constexpr std::size_t kIds = 6;
-
-enum class Verb : std::uint8_t {
-  reserve,
-  confirm,
-  release,
-  refund,
-  extend,
-  move,
-  adjust,
-  set_stock,
-  add_stock,
-  set_limit,
-  returns,
-  create,
-  drop,
-  is_buyer,
-  buyers,
-  state_of,
-  pass,
-  step_wall,
-  sweep,
-  restart
-};
-
-/// Choices as numbers, so that a program can be cut and each command still means something.
-struct Command {
-  Verb verb{};
-  std::string item;
-  std::string user;
-  std::string id;  // empty: none
-  std::int64_t number = 0;
-  std::int64_t ttl = 0;
-  bool flag = false;
-};
-
-/// How a program is run.
-struct Rules {
-  /// Everything due is swept at once and deadlines never meet, so that counters and orders are foreseen exactly. If not,
-  /// nothing is swept but by chance: only what was decided is compared, until the end.
-  bool exact = true;
-  std::optional<std::uint64_t> ended_max;
-  Millis ended_retention{std::chrono::hours(24)};
-};
-
-struct Program {
-  Rules rules;
-  std::vector<Command> commands;
-};
-
-template <std::size_t N, class T>
-const T& pick(simulation::Dice& dice, const T (&choices)[N]) {
-  return choices[dice.below(N)];
-}
-
-std::string id_text(std::uint64_t number) { return fmt::format("00000000-0000-4000-8000-{:012}", number); }
-
-Verb random_verb(simulation::Dice& dice) {
-  constexpr std::pair<Verb, std::uint64_t> kWeights[] = {
-      {Verb::reserve, 34}, {Verb::confirm, 14}, {Verb::release, 10},  {Verb::refund, 6},    {Verb::extend, 4},
-      {Verb::move, 4},     {Verb::adjust, 4},   {Verb::set_stock, 2}, {Verb::add_stock, 2}, {Verb::set_limit, 2},
-      {Verb::returns, 2},  {Verb::create, 3},   {Verb::drop, 1},      {Verb::is_buyer, 3},  {Verb::buyers, 1},
-      {Verb::state_of, 3}, {Verb::pass, 12},    {Verb::step_wall, 1}, {Verb::sweep, 1},     {Verb::restart, 1}};
-  std::uint64_t sum = 0;
-  for (const auto& [verb, weight] : kWeights) sum += weight;
-  std::uint64_t rest = dice.below(sum);
-  for (const auto& [verb, weight] : kWeights) {
-    if (rest < weight) return verb;
-    rest -= weight;
-  }
-  return Verb::reserve;
-}
-
-Command random_command(simulation::Dice& dice, const Rules& rules) {
-  Command command;
-  command.verb = random_verb(dice);
-  command.item = pick(dice, kItems);
-  command.user = pick(dice, kUsers);
-  if (dice.chance(2, 3)) command.id = id_text(dice.below(kIds));
-  command.flag = dice.chance(1, 3);
-  // In exact programs deadlines differ because commands are a millisecond apart and all else is whole seconds.
-  command.ttl = static_cast<std::int64_t>(rules.exact ? 1'000 * dice.below(5) : dice.below(8));
-  switch (command.verb) {
-    case Verb::reserve:
-      command.number = pick(dice, kQuantities);
-      break;
-    case Verb::confirm:
-    case Verb::release:
-      if (!command.id.empty() && dice.chance(1, 3)) command.user = "-";
-      if (!rules.exact && command.id.empty()) command.flag = false;  // which expired last depends on who looked first
-      break;
-    case Verb::refund:
-    case Verb::state_of:
-      if (command.id.empty()) command.id = id_text(0);
-      if (dice.chance(1, 2)) command.user = "-";
-      break;
-    case Verb::extend:
-      command.ttl += rules.exact ? 1'000 : 1;
-      break;
-    case Verb::adjust:
-      if (command.id.empty()) command.id = id_text(1);
-      [[fallthrough]];
-    case Verb::add_stock:
-      command.number = pick(dice, kDeltas);
-      break;
-    case Verb::set_stock:
-    case Verb::create:
-      command.number = pick(dice, kStocks);
-      command.ttl = pick(dice, kLimits);
-      break;
-    case Verb::set_limit:
-      command.number = pick(dice, kLimits);
-      command.ttl = pick(dice, kLimits);
-      break;
-    case Verb::move:
-      command.number = static_cast<std::int64_t>(dice.below(8));
-      break;
-    case Verb::returns:
-      // What is due but not yet swept when returns are held comes back to held.
-      if (!rules.exact) command.verb = Verb::pass;
-      break;
-    default:
-      break;
-  }
-  return command;
-}
-
-Program random_program(std::uint64_t seed) {
-  simulation::Dice dice(seed);
-  Program program;
-  program.rules.exact = dice.chance(2, 3);
-  if (program.rules.exact && dice.chance(1, 3)) program.rules.ended_max = dice.below(4);
-  if (program.rules.exact && dice.chance(1, 3)) program.rules.ended_retention = Millis(1'500);
-  for (const char* item : kItems) {
-    Command create{Verb::create, item, "", "", pick(dice, kStocks), pick(dice, kLimits), false};
-    program.commands.push_back(create);
-  }
-  const std::uint64_t length = 20 + dice.below(130);
-  for (std::uint64_t i = 0; i < length; ++i) program.commands.push_back(random_command(dice, program.rules));
-  return program;
-}
-
 /// What happens in both worlds.
 class Player {
  public:
@@ -173,13 +24,18 @@ class Player {
     model_.now = to_ms(bench_.now().hold);
     if (rules.ended_max) model_.ended_max = static_cast<std::int64_t>(*rules.ended_max);
     model_.ended_retention = rules.ended_retention.count();
+    if (rules.ended_max) transcript_ += fmt::format("@option ended-max {}\n", *rules.ended_max);
+    transcript_ += fmt::format("@option ended-retention {}ms\n", rules.ended_retention.count());
   }
 
   /// Nothing, or what is not as it must be.
   std::optional<std::string> play(const Command& command) {
     try {
-      if (rules_.exact) pass(Millis(1));
-      run(command);
+      if (rules_.exact) {
+        transcript_ += "@+1ms\n@sweep\n";
+        pass(Millis(1));
+      }
+      if (!run_reservation(command) && !run_item(command)) run_other(command);
       if (rules_.exact) pass(Millis(0));
       bench_.compare_all();
       if (rules_.exact) compare_items();
@@ -218,8 +74,85 @@ class Player {
     if (rules_.exact) bench_.sweep();
   }
 
-  void run(const Command& c) {
+  bool run_reservation(const Command& c) {
+    const std::string options = c.id.empty() ? "" : " ID " + c.id;
     switch (c.verb) {
+      case Verb::reserve:
+        expect(fmt::format("RESERVE {} {} QTY {}{}{}", c.item, c.user, c.number, options,
+                           c.ttl == 0 ? "" : fmt::format(" TTL {}", c.ttl)),
+               model_.reserve(c.item, c.user, c.number, c.id, c.ttl));
+        return true;
+      case Verb::confirm:
+        expect(fmt::format("CONFIRM {} {}{}{}", c.item, c.user, options, c.flag ? " RESUME" : ""),
+               model_.confirm(c.item, c.user, c.id, c.flag));
+        return true;
+      case Verb::release:
+        expect(fmt::format("RELEASE {} {}{}{}", c.item, c.user, options, c.flag ? " WRITEOFF" : ""),
+               model_.give_back(c.item, c.user, c.id, false, c.flag));
+        return true;
+      case Verb::refund:
+        expect(fmt::format("REFUND {} {}{}{}", c.item, c.user, options, c.flag ? " WRITEOFF" : ""),
+               model_.give_back(c.item, c.user, c.id, true, c.flag));
+        return true;
+      case Verb::extend:
+        expect(fmt::format("EXTEND {} {} TTL {}{}", c.item, c.user, c.ttl, options),
+               model_.extend(c.item, c.user, c.id, c.ttl));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool run_item(const Command& c) {
+    switch (c.verb) {
+      case Verb::move: {
+        constexpr const char* kSteps[] = {"PAUSE", "PAUSE", "PAUSE", "OPEN", "OPEN", "OPEN", "OPEN", "CLOSE"};
+        const std::string step = kSteps[c.number];
+        expect(fmt::format("ITEM {} {}", step, c.item), model_.move(c.item, step));
+        return true;
+      }
+      case Verb::adjust:
+        expect(fmt::format("ITEM ADJUST {} {}{} REASON x", c.item, c.number, " ID " + c.id),
+               model_.adjust(c.item, c.number, c.id));
+        return true;
+      case Verb::set_limit:
+        expect(fmt::format("ITEM SET {} LIMIT {} EXPECT {}", c.item, c.number, c.ttl),
+               model_.set_limit(c.item, c.number, c.ttl));
+        return true;
+      case Verb::returns:
+        expect(fmt::format("ITEM RETURNS {} {}", c.item, c.flag ? "HOLD" : "FREE"), model_.returns(c.item, c.flag));
+        return true;
+      case Verb::create: {
+        if (!model_.items[c.item].state.empty()) return true;
+        const bool of_sale = c.item != "a" && !c.flag;
+        expect(fmt::format("ITEM CREATE {} STOCK {} LIMIT {} SCOPE {}", c.item, c.number, c.ttl,
+                           of_sale ? "sale" : "item"),
+               model_.create(c.item, c.number, c.ttl, of_sale));
+        return true;
+      }
+      case Verb::drop:
+        expect(fmt::format("ITEM DROP {}{}", c.item, c.flag ? " CONFIRMED-TOO" : ""), model_.drop(c.item, c.flag));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void run_other(const Command& c) {
+    const std::string key = c.item.front() == '{' ? c.item : "{" + c.item + "}";
+    switch (c.verb) {
+      case Verb::set_stock:
+        return expect(fmt::format("SET {}:stock {}", key, c.number), model_.set_stock(c.item, c.number));
+      case Verb::add_stock:
+        return expect(fmt::format("INCRBY {}:stock {}", key, c.number),
+                      c.number == INT64_MIN ? "-ERR" : model_.add_stock(c.item, c.number));
+      case Verb::is_buyer:
+        return expect(fmt::format("SISMEMBER {}:buyers {}", key, c.user), model_.is_buyer(c.item, c.user));
+      case Verb::buyers:
+        if (rules_.exact) expect("SCARD " + key + ":buyers", model_.buyers(c.item));
+        return;
+      case Verb::state_of:
+        return expect_state(c);
       case Verb::pass:
         line_ = fmt::format("@+{}ms", c.ttl);
         transcript_ += line_ + "\n";
@@ -235,68 +168,8 @@ class Player {
       case Verb::restart:
         transcript_ += "@restart\n";
         return bench_.restart();
-      default: return request(c);
-    }
-  }
-
-  void request(const Command& c) {
-    const std::string options = c.id.empty() ? "" : " ID " + c.id;
-    const std::string stock = c.item.front() == '{' ? c.item + ":stock" : "{" + c.item + "}:stock";
-    const std::string buyers = c.item.front() == '{' ? c.item + ":buyers" : "{" + c.item + "}:buyers";
-    switch (c.verb) {
-      case Verb::reserve:
-        return expect(fmt::format("RESERVE {} {} QTY {}{}{}", c.item, c.user, c.number, options,
-                                  c.ttl == 0 ? "" : fmt::format(" TTL {}", c.ttl)),
-                      model_.reserve(c.item, c.user, c.number, c.id, c.ttl));
-      case Verb::confirm:
-        return expect(fmt::format("CONFIRM {} {}{}{}", c.item, c.user, options, c.flag ? " RESUME" : ""),
-                      model_.confirm(c.item, c.user, c.id, c.flag));
-      case Verb::release:
-        return expect(fmt::format("RELEASE {} {}{}{}", c.item, c.user, options, c.flag ? " WRITEOFF" : ""),
-                      model_.give_back(c.item, c.user, c.id, false, c.flag));
-      case Verb::refund:
-        return expect(fmt::format("REFUND {} {}{}{}", c.item, c.user, options, c.flag ? " WRITEOFF" : ""),
-                      model_.give_back(c.item, c.user, c.id, true, c.flag));
-      case Verb::extend:
-        return expect(fmt::format("EXTEND {} {} TTL {}{}", c.item, c.user, c.ttl, options),
-                      model_.extend(c.item, c.user, c.id, c.ttl));
-      case Verb::move: {
-        constexpr const char* kSteps[] = {"PAUSE", "PAUSE", "PAUSE", "OPEN", "OPEN", "OPEN", "OPEN", "CLOSE"};
-        const std::string step = kSteps[c.number];
-        return expect(fmt::format("ITEM {} {}", step, c.item), model_.move(c.item, step));
-      }
-      case Verb::adjust:
-        return expect(fmt::format("ITEM ADJUST {} {}{} REASON x", c.item, c.number, options),
-                      model_.adjust(c.item, c.number, c.id));
-      case Verb::set_stock:
-        return expect(fmt::format("SET {} {}", stock, c.number), model_.set_stock(c.item, c.number));
-      case Verb::add_stock:
-        return expect(fmt::format("INCRBY {} {}", stock, c.number),
-                      c.number == INT64_MIN ? "-ERR" : model_.add_stock(c.item, c.number));
-      case Verb::set_limit:
-        return expect(fmt::format("ITEM SET {} LIMIT {} EXPECT {}", c.item, c.number, c.ttl),
-                      model_.set_limit(c.item, c.number, c.ttl));
-      case Verb::returns:
-        return expect(fmt::format("ITEM RETURNS {} {}", c.item, c.flag ? "HOLD" : "FREE"),
-                      model_.returns(c.item, c.flag));
-      case Verb::create: {
-        if (!model_.items[c.item].state.empty()) return;
-        const bool of_sale = c.item != "a" && !c.flag;
-        return expect(fmt::format("ITEM CREATE {} STOCK {} LIMIT {} SCOPE {}", c.item, c.number, c.ttl,
-                                  of_sale ? "sale" : "item"),
-                      model_.create(c.item, c.number, c.ttl, of_sale));
-      }
-      case Verb::drop:
-        return expect(fmt::format("ITEM DROP {}{}", c.item, c.flag ? " CONFIRMED-TOO" : ""),
-                      model_.drop(c.item, c.flag));
-      case Verb::is_buyer:
-        return expect(fmt::format("SISMEMBER {} {}", buyers, c.user), model_.is_buyer(c.item, c.user));
-      case Verb::buyers:
-        if (rules_.exact) expect("SCARD " + buyers, model_.buyers(c.item));
+      default:
         return;
-      case Verb::state_of:
-        return expect_state(c);
-      default: return;
     }
   }
 
@@ -308,7 +181,7 @@ class Player {
       expected = ">= 0";  // how much is available shows what was swept
     }
     line_ = line;
-    transcript_ += fmt::format("> {}\n{}\n", line, expected);
+    transcript_ += fmt::format("> {}\n{}\n", line, expected == ">= 0" ? "*" : expected);
     const std::string reply = bench_.ask(line);
     const bool is_error = expected.size() > 1 && expected[0] == '-' && expected[1] > '9';
     const bool fits = expected == ">= 0" ? !reply.starts_with('-')

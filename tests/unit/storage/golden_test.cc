@@ -5,6 +5,8 @@
 
 #include "tests/doctest.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +16,10 @@ namespace {
 
 const std::string kDirectory = "/data/log";
 const std::vector<std::string> kFiles = {"segment-0000000001", "segment-0000000002", "mark"};
+
+std::string path_in(const std::string& directory, const std::string& name) {
+  return fmt::format("{}/{}", directory, name);
+}
 
 std::vector<std::byte> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -33,10 +39,10 @@ void write_golden(const std::string& to) {
     disk.kill_process();
   }
   for (const auto& name : kFiles) {
-    auto bytes = disk.contents(kDirectory + "/" + name);
+    auto bytes = disk.contents(path_in(kDirectory, name));
     while (bytes.size() >= kBlockBytes && bytes.back() == std::byte{0}) bytes.pop_back();
     bytes.resize((bytes.size() + kBlockBytes - 1) / kBlockBytes * kBlockBytes);
-    std::ofstream out(to + "/" + name, std::ios::binary);
+    std::ofstream out(path_in(to, name), std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
 }
@@ -60,8 +66,8 @@ TEST_CASE("golden: a log of format 1 is read as when it was written") {
   VirtualClock clock;
   REQUIRE(said(disk.make_directory(kDirectory)) == "");
   for (const auto& name : kFiles) {
-    const auto bytes = read_file((write_to != nullptr ? std::string(write_to) : golden) + "/" + name);
-    auto file = disk.open(kDirectory + "/" + name, OpenMode::create);
+    const auto bytes = read_file(path_in(write_to != nullptr ? write_to : golden, name));
+    auto file = disk.open(path_in(kDirectory, name), OpenMode::create);
     REQUIRE(said(file) == "");
     REQUIRE(said((*file)->write(0, bytes)) == "");
   }

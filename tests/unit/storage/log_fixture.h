@@ -14,6 +14,13 @@ using simulation::SeededRandom;
 using simulation::SimulatedDisk;
 using simulation::VirtualClock;
 
+/// Sweeps take every n-th step only where each step costs many times more: in debug and sanitizer builds.
+#ifdef NDEBUG
+inline constexpr std::uint64_t kThinning = 1;
+#else
+inline constexpr std::uint64_t kThinning = 29;
+#endif
+
 /// The text of a failed result, empty for a good one.
 template <class T>
 std::string said(const Result<T>& result) {
