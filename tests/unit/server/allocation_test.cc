@@ -222,7 +222,7 @@ TEST_CASE("allocation: cycles of reserve and release by one user do not make mem
   }
   MESSAGE(cycles << " cycles, " << bytes_live << " bytes");
   // Buckets of the index still find their sizes: a page of the pool more, whatever the number of cycles.
-  constexpr std::size_t kSlack = 2 * std::size_t{UnitPool::kPageUnits} * CellIndex::kUnitBytes;
+  constexpr std::size_t kSlack = 4 * std::size_t{CellPool::kPageBytes};
   CHECK(bytes_live <= bytes_at_half + kSlack);
   CHECK(bytes_of(driver.inventory().memory()) <= counted_at_half + kSlack);
   CHECK(bytes_live < 8'000'000);
