@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::int64_t kStockMax = (std::int64_t{1} << 53) - 1;
 constexpr const char* kNoItem = "-NOITEM";
-constexpr std::int64_t kDefaultTtl = 600'000;
 
 /// What a verb answers about a reservation that has ended.
 std::string ended(ModelState state) {
@@ -91,17 +90,20 @@ void Model::load(ModelItem& item, std::uint64_t version, std::int64_t stock) {
   fresh.state = "OPEN";
   fresh.version = version;
   fresh.sequence = 3;
-  fresh.total = fresh.stock = stock;
-  fresh.ttl = kDefaultTtl;
-  fresh.max_hold = 3 * kDefaultTtl;
+  fresh.total = stock;
+  fresh.ttl = item.ttl;
+  fresh.max_hold = item.max_hold;
   item = fresh;
 }
 
-std::string Model::create(const std::string& name, std::int64_t stock, std::int64_t limit, bool of_sale) {
+std::string Model::create(const std::string& name, std::int64_t stock, std::int64_t limit, bool of_sale,
+                          std::int64_t ttl, std::int64_t max_hold) {
   ModelItem& item = items[name];
   if (!item.state.empty()) return "";  // not asked: the fields as they were loaded are not kept here
   item.limit = limit;
   item.of_sale = of_sale;
+  item.ttl = ttl;
+  item.max_hold = max_hold;
   load(item, item.version + 1, stock);
   return "OK";
 }

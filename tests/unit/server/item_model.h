@@ -32,9 +32,8 @@ struct ModelItem {
   std::int64_t total = 0;
   std::int64_t held = 0;
   std::int64_t limit = 1;
-  std::int64_t stock = 0;  // as loaded
-  std::int64_t ttl = 0;
-  std::int64_t max_hold = 0;
+  std::int64_t ttl = 600'000;
+  std::int64_t max_hold = 1'800'000;
   bool of_sale = false;
   bool holding = false;
   std::vector<ModelReservation> rows;
@@ -56,7 +55,8 @@ class Model {
   /// All that is due expires, by deadline; then ended ids are forgotten.
   void pass();
 
-  std::string create(const std::string& name, std::int64_t stock, std::int64_t limit, bool of_sale);
+  std::string create(const std::string& name, std::int64_t stock, std::int64_t limit, bool of_sale, std::int64_t ttl,
+                     std::int64_t max_hold);
   std::string drop(const std::string& name, bool confirmed_too);
   std::string move(const std::string& name, const std::string& step);
   std::string reserve(const std::string& name, const std::string& user, std::int64_t quantity, const std::string& id,

@@ -17,6 +17,12 @@ using namespace holdfast::testing;
 
 namespace {
 
+#ifdef NDEBUG
+constexpr std::uint64_t kRounds = 400;
+#else
+constexpr std::uint64_t kRounds = 40;
+#endif
+
 /// What happens in both worlds.
 class Player {
  public:
@@ -125,9 +131,10 @@ class Player {
       case Verb::create: {
         if (!model_.items[c.item].state.empty()) return true;
         const bool of_sale = c.item != "a" && !c.flag;
-        expect(fmt::format("ITEM CREATE {} STOCK {} LIMIT {} SCOPE {}", c.item, c.number, c.ttl,
-                           of_sale ? "sale" : "item"),
-               model_.create(c.item, c.number, c.ttl, of_sale));
+        const std::int64_t second = rules_.exact ? 1'000 : 1;
+        expect(fmt::format("ITEM CREATE {} STOCK {} LIMIT {} SCOPE {} TTL {} MAX-HOLD {}", c.item, c.number, c.ttl,
+                           of_sale ? "sale" : "item", 4 * second, 6 * second),
+               model_.create(c.item, c.number, c.ttl, of_sale, 4 * second, 6 * second));
         return true;
       }
       case Verb::drop:
@@ -273,7 +280,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
 
 TEST_CASE("property: whatever is asked, the answers are the model's, and what was written makes the same state") {
   const std::uint64_t first = number_from("HOLDFAST_SEED", 1);
-  const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 300);
+  const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", kRounds);
   const std::uint64_t seconds = number_from("HOLDFAST_SECONDS", 0);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::uint64_t seed = first;

@@ -18,6 +18,15 @@ struct Player {
   }
 };
 
+struct Writer {
+  RecordSink& sink;
+  const RecordStamp& stamp;
+  void operator()(const ItemRecord& record) const { sink.on_item(stamp, record); }
+  void operator()(const ReservationRecord& record) const { sink.on_reservation(stamp, record); }
+  void operator()(const ForgetRecord& record) const { sink.on_forget(stamp, record); }
+  void operator()(const DefaultReturnsRecord& record) const { sink.on_default_returns(stamp, record); }
+};
+
 }  // namespace
 
 RecordPosition RecordTape::on_item(const RecordStamp& stamp, const ItemRecord& record) {
@@ -50,6 +59,10 @@ Result<void> RecordTape::play_one(std::size_t i, RecordVisitor& visitor) const {
   return std::visit(Player{visitor, entries_[i].stamp}, entries_[i].record);
 }
 
+void RecordTape::write(std::size_t first, RecordSink& sink) const {
+  for (std::size_t i = first; i < entries_.size(); ++i) std::visit(Writer{sink, entries_[i].stamp}, entries_[i].record);
+}
+
 std::string_view RecordTape::keep(std::string_view bytes) {
   return bytes.empty() ? std::string_view() : texts_.emplace_back(bytes);
 }
@@ -57,7 +70,7 @@ std::string_view RecordTape::keep(std::string_view bytes) {
 template <class Record>
 RecordPosition RecordTape::add(const RecordStamp& stamp, const Record& record) {
   entries_.push_back({stamp, record});
-  entries_.back().stamp.lsn = Lsn(entries_.size());
+  entries_.back().stamp.lsn = lsn(entries_.size() - 1);
   return static_cast<RecordPosition>(entries_.size() - 1 - group_first_);
 }
 

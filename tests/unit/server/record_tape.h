@@ -17,14 +17,17 @@ class RecordTape final : public RecordSink {
   RecordPosition on_forget(const RecordStamp& stamp, const ForgetRecord& record) override;
   RecordPosition on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) override;
 
-  /// Record i has LSN i + 1.
+  /// Record i has LSN i + 2: there is room for a CLOCK record before any of them.
   std::size_t size() const noexcept { return entries_.size(); }
   /// Plays records first..size()-1.
   Result<void> play(std::size_t first, RecordVisitor& visitor) const;
   Result<void> play_one(std::size_t i, RecordVisitor& visitor) const;
+  /// Gives records first..size()-1 to a sink, as their step did.
+  void write(std::size_t first, RecordSink& sink) const;
+  static Lsn lsn(std::size_t i) noexcept { return Lsn(i + 2); }
   /// The next record is position 0 of its group.
   void begin_group() noexcept { group_first_ = entries_.size(); }
-  Lsn group_first_lsn() const noexcept { return Lsn(group_first_ + 1); }
+  Lsn group_first_lsn() const noexcept { return lsn(group_first_); }
 
   struct Entry {
     RecordStamp stamp;

@@ -1,5 +1,6 @@
 // An inventory on the bench: commands in as words, replies out as values, two virtual clocks that the test moves, and
-// a replica that gets every record the steps make. After each command both must agree and both must be sound.
+// a replica that gets every record the steps make, through the bytes of the log. After each command both must agree and
+// both must be sound.
 #pragma once
 
 #include "tests/unit/server/inventory_access.h"
@@ -7,6 +8,7 @@
 #include "tests/unit/server/reply_value.h"
 
 #include "server/step.h"
+#include "storage/group.h"
 
 #include <memory>
 
@@ -56,6 +58,7 @@ class StepBench {
  private:
   ReplyValue execute(Inventory& inventory, const std::vector<std::string>& words, bool wait_is_over);
   void inspect();
+  void feed_replica();
 
   Inventory::Settings settings_;
   RecordTape tape_;
@@ -63,6 +66,7 @@ class StepBench {
   std::unique_ptr<Inventory> live_;
   std::unique_ptr<Inventory> replica_;
   std::size_t played_ = 0;
+  Group encoded_{ShardIndex(0), 1_MiB};  // the records since
   GroupOrdinal group_;
   Now now_{hold_time(1'000'000), wall_time(1'800'000'000'000), {}};
   RespVersion version_ = RespVersion::resp2;
