@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 runs='
 crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
 cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
-fuzz-records |  600 | seconds | any records against the inventory, as a log's reader would bring them | tests/fuzz.sh inventory_apply
+fuzz-records |  600 | seconds | any records against the inventory, as the reader of a log would bring them | tests/fuzz.sh inventory_apply
 fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
 fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
 property     |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
