@@ -30,32 +30,52 @@ std::uint16_t crc16_xmodem(std::string_view bytes) noexcept {
   return static_cast<std::uint16_t>(crc);
 }
 
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+constexpr std::uint8_t kNoDigit = 0xff;
+
+constexpr std::array<std::uint8_t, 256> make_hex_values() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (unsigned digit = 0; digit < 16; ++digit) {
+    const auto lower = static_cast<unsigned char>(kHexDigits[digit]);
+    values[lower] = static_cast<std::uint8_t>(digit);
+    if (digit >= 10) values[lower - 'a' + 'A'] = static_cast<std::uint8_t>(digit);
+  }
+  return values;
 }
+
+constexpr auto kHexValues = make_hex_values();
 
 constexpr bool is_dash_position(std::size_t at) noexcept {
   return at == kDashes[0] || at == kDashes[1] || at == kDashes[2] || at == kDashes[3];
 }
+
+/// Where in the text each byte's two digits begin.
+constexpr std::array<std::uint8_t, 16> make_digit_positions() {
+  std::array<std::uint8_t, 16> positions{};
+  std::size_t at = 0;
+  for (auto& position : positions) {
+    if (is_dash_position(at)) ++at;
+    position = static_cast<std::uint8_t>(at);
+    at += 2;
+  }
+  return positions;
+}
+
+constexpr auto kDigitPositions = make_digit_positions();
 
 bool parse_uuid(std::string_view text, std::array<std::uint8_t, 16>& bytes) noexcept {
   if (text.size() != ReservationId::kTextBytes) return false;
   for (const std::size_t dash : kDashes) {
     if (text[dash] != '-') return false;
   }
-  std::size_t at = 0;
-  for (auto& byte : bytes) {
-    if (is_dash_position(at)) ++at;
-    const int high = hex_value(text[at]);
-    const int low = hex_value(text[at + 1]);
-    if (high < 0 || low < 0) return false;
-    byte = static_cast<std::uint8_t>(high << 4 | low);
-    at += 2;
+  unsigned seen = 0;  // a byte that is no digit sets the upper bits
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::uint8_t high = kHexValues[static_cast<unsigned char>(text[kDigitPositions[i]])];
+    const std::uint8_t low = kHexValues[static_cast<unsigned char>(text[kDigitPositions[i] + 1U])];
+    seen |= high | low;
+    bytes[i] = static_cast<std::uint8_t>(high << 4 | low);
   }
-  return true;
+  return (seen & 0xf0U) == 0;
 }
 
 bool has_upper_case(std::string_view text) noexcept {

@@ -27,7 +27,9 @@ Line find_line(std::string_view rest, char end, std::size_t& length) noexcept {
 /// header's length, 0 for any other header.
 std::size_t short_header(std::string_view rest, char mark, std::uint32_t& number) noexcept {
   if (rest.size() < 5 || rest[0] != mark) return 0;
-  const auto digit = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(rest[i])) - '0'; };
+  const auto digit = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(rest[i])) - '0';
+  };
   if (digit(1) > 9) return 0;
   if (rest[2] == '\r') return number = digit(1), std::size_t{4};
   if (digit(1) == 0 || digit(2) > 9 || rest[3] != '\r') return 0;
@@ -67,9 +69,12 @@ bool RespParser::begin_array(std::string_view input) {
     return true;
   }
   switch (find_line(input, '\r', length)) {
-    case Line::too_long: return fail(Problem::words_length_line);
-    case Line::partial: return false;
-    case Line::whole: break;
+    case Line::too_long:
+      return fail(Problem::words_length_line);
+    case Line::partial:
+      return false;
+    case Line::whole:
+      break;
   }
   if (input.size() < length + 2) return false;
   std::int64_t count = 0;
@@ -108,9 +113,12 @@ bool RespParser::take_header(std::string_view input, const RequestLimits& limits
   }
   std::size_t length = 0;
   switch (find_line(rest, '\r', length)) {
-    case Line::too_long: return fail(Problem::word_length_line);
-    case Line::partial: return false;
-    case Line::whole: break;
+    case Line::too_long:
+      return fail(Problem::word_length_line);
+    case Line::partial:
+      return false;
+    case Line::whole:
+      break;
   }
   if (rest.size() < length + 2) return false;
   if (rest.front() != '$') {
@@ -145,16 +153,25 @@ RespParser::Outcome RespParser::take_line(std::string_view input, const RequestL
                                           std::size_t& length) {
   std::size_t end = 0;
   switch (find_line(input, '\n', end)) {
-    case Line::too_long: fail(Problem::line_long); return Outcome::failed;
-    case Line::partial: return Outcome::incomplete;
-    case Line::whole: break;
+    case Line::too_long:
+      fail(Problem::line_long);
+      return Outcome::failed;
+    case Line::partial:
+      return Outcome::incomplete;
+    case Line::whole:
+      break;
   }
   length = end + 1;
   if (end > 0 && input[end - 1] == '\r') --end;
   switch (split_line(input.substr(0, end), limits.words_max, request)) {
-    case LineWords::ok: return Outcome::request;
-    case LineWords::unbalanced: fail(Problem::quotes); break;
-    case LineWords::too_many: fail(Problem::words_many); break;
+    case LineWords::ok:
+      return Outcome::request;
+    case LineWords::unbalanced:
+      fail(Problem::quotes);
+      break;
+    case LineWords::too_many:
+      fail(Problem::words_many);
+      break;
   }
   return Outcome::failed;
 }
@@ -173,16 +190,26 @@ Error RespParser::error() const {
   CHECK(problem_ != Problem::none);
   const auto text = [](std::string_view what) { return Error::format(ErrorCode::err, "Protocol error: {}", what); };
   switch (problem_) {
-    case Problem::words_length: return text("invalid multibulk length");
-    case Problem::words_length_line: return text("too big mbulk count string");
-    case Problem::word_mark: return Error::format(ErrorCode::err, "Protocol error: expected '$', got '{}'", found_);
-    case Problem::word_length: return text(authenticated_ ? "invalid bulk length" : "unauthenticated bulk length");
-    case Problem::word_length_line: return text("too big bulk count string");
-    case Problem::words_many: return text(authenticated_ ? "invalid multibulk length" : "unauthenticated multibulk length");
-    case Problem::request_long: return text("too big request");
-    case Problem::line_long: return text("too big inline request");
-    case Problem::quotes: return text("unbalanced quotes in request");
-    case Problem::none: break;
+    case Problem::words_length:
+      return text("invalid multibulk length");
+    case Problem::words_length_line:
+      return text("too big mbulk count string");
+    case Problem::word_mark:
+      return Error::format(ErrorCode::err, "Protocol error: expected '$', got '{}'", found_);
+    case Problem::word_length:
+      return text(authenticated_ ? "invalid bulk length" : "unauthenticated bulk length");
+    case Problem::word_length_line:
+      return text("too big bulk count string");
+    case Problem::words_many:
+      return text(authenticated_ ? "invalid multibulk length" : "unauthenticated multibulk length");
+    case Problem::request_long:
+      return text("too big request");
+    case Problem::line_long:
+      return text("too big inline request");
+    case Problem::quotes:
+      return text("unbalanced quotes in request");
+    case Problem::none:
+      break;
   }
   return text("none");
 }

@@ -60,7 +60,15 @@ class RespParser {
 
  private:
   enum class Problem : std::uint8_t {
-    none, words_length, words_length_line, word_mark, word_length, word_length_line, words_many, request_long, line_long,
+    none,
+    words_length,
+    words_length_line,
+    word_mark,
+    word_length,
+    word_length_line,
+    words_many,
+    request_long,
+    line_long,
     quotes,
   };
 
@@ -75,12 +83,12 @@ class RespParser {
   static constexpr std::uint32_t kNoWord = UINT32_MAX;
 
   // All relative to the first byte of the unfinished request.
-  std::uint32_t at_ = 0;               // parsed up to here
-  std::uint32_t words_begin_ = 0;      // behind the array's header
-  std::uint32_t words_left_ = 0;       // of an array; 0: its header is not read yet
+  std::uint32_t at_ = 0;           // parsed up to here
+  std::uint32_t words_begin_ = 0;  // behind the array's header
+  std::uint32_t words_left_ = 0;   // of an array; 0: its header is not read yet
   std::uint32_t words_done_ = 0;
-  std::uint32_t word_bytes_ = kNoWord; // length of the word at `at_`; none: its header is not read yet
-  std::uint32_t request_bytes_ = 0;    // lengths of all words so far
+  std::uint32_t word_bytes_ = kNoWord;  // length of the word at `at_`; none: its header is not read yet
+  std::uint32_t request_bytes_ = 0;     // lengths of all words so far
   Problem problem_ = Problem::none;
   bool authenticated_ = true;
   char found_ = 0;

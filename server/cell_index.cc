@@ -2,7 +2,7 @@
 
 namespace holdfast {
 
-CellIndex::CellIndex(UnitPool& pool) : pool_(pool) { segments_.push_back(std::make_unique<Bucket[]>(kSegmentBuckets)); }
+CellIndex::CellIndex(CellPool& pool) : pool_(pool) { segments_.push_back(std::make_unique<Bucket[]>(kSegmentBuckets)); }
 
 CellIndex::~CellIndex() {
   release_some(bucket_count(), [](std::uint32_t) {});
@@ -40,21 +40,18 @@ void CellIndex::remove(Bucket& bucket, std::uint32_t i) {
 }
 
 void CellIndex::resize(Bucket& bucket, std::uint32_t units) {
-  CHECK(units <= UnitPool::kPageUnits);
-  Bucket moved{0, bucket.count, static_cast<std::uint16_t>(units)};
-  if (units > 0) {
-    moved.cells = pool_.allocate(units);
-    if (bucket.count > 0) {
-      const std::byte* from = pool_.at(bucket.cells);
-      std::byte* to = pool_.at(moved.cells);
-      std::memcpy(to, from, bucket.count);
-      std::memcpy(to + capacity(moved), from + capacity(bucket), std::size_t{bucket.count} * sizeof(std::uint32_t));
-    }
-  } else {
-    moved.count = 0;
+  CHECK(units <= CellPool::kUnitsMax);
+  const Bucket old = bucket;
+  bucket.units = static_cast<std::uint16_t>(units);
+  if (units == 0) bucket.count = 0;
+  if (units > 0) pool_.allocate(units, bucket.cells);
+  if (bucket.count > 0) {
+    const std::byte* from = pool_.at(old.cells);
+    std::byte* to = pool_.at(bucket.cells);
+    std::memcpy(to, from, bucket.count);
+    std::memcpy(to + capacity(bucket), from + capacity(old), std::size_t{bucket.count} * sizeof(std::uint32_t));
   }
-  if (bucket.units > 0) pool_.release(bucket.cells, bucket.units);
-  bucket = moved;
+  if (old.units > 0) pool_.release(old.cells, old.units);
 }
 
 std::uint32_t CellIndex::position(const Bucket& bucket, std::uint64_t hash, std::uint32_t value) const {

@@ -9,9 +9,8 @@
 // W. Litwin, "Linear Hashing: a new tool for file and table addressing", VLDB 1980. One thread at a time.
 #pragma once
 
-#include "server/unit_pool.h"
-
 #include "protocol/check.h"
+#include "server/cell_pool.h"
 
 #include <cstring>
 #include <memory>
@@ -23,11 +22,14 @@ namespace holdfast {
 class CellIndex {
  public:
   static constexpr std::uint32_t kCellBytes = 5;
-  static constexpr std::uint32_t kCellsPerUnit = 4;
-  static constexpr std::uint32_t kUnitBytes = kCellBytes * kCellsPerUnit;
+  static constexpr std::uint32_t kCellsPerUnit = CellPool::kUnitBytes / kCellBytes;
 
-  /// `pool` has units of kUnitBytes and outlives this.
-  explicit CellIndex(UnitPool& pool);
+  struct NoPrefetch {
+    void operator()(std::uint32_t) const noexcept {}
+  };
+
+  /// `pool` outlives this.
+  explicit CellIndex(CellPool& pool);
   ~CellIndex();
   CellIndex(const CellIndex&) = delete;
   CellIndex& operator=(const CellIndex&) = delete;
@@ -45,11 +47,12 @@ class CellIndex {
     return std::nullopt;
   }
 
-  /// Adds a value that is not there yet. `hash_of(value)` gives the hash of any value in the index, this one included.
-  template <class HashOf>
-  void insert(std::uint64_t hash, std::uint32_t value, HashOf hash_of) {
+  /// Adds a value that is not there yet. `hash_of(value)` gives the hash of any value in the index, this one included;
+  /// `prefetch(value)` asks for the memory that it will look at.
+  template <class HashOf, class Prefetch = NoPrefetch>
+  void insert(std::uint64_t hash, std::uint32_t value, HashOf hash_of, Prefetch prefetch = {}) {
     append(bucket_at(bucket_of(hash)), tag_of(hash), value);
-    if (++size_ > kCellsPerBucket * bucket_count()) split(hash_of);
+    if (++size_ > kCellsPerBucket * bucket_count()) split(hash_of, prefetch);
   }
 
   /// REQUIRES: the value is there with this hash.
@@ -72,7 +75,7 @@ class CellIndex {
 
  private:
   struct Bucket {
-    UnitPool::Handle cells = 0;
+    CellPool::Handle cells = 0;
     std::uint16_t count = 0;
     std::uint16_t units = 0;
   };
@@ -109,12 +112,14 @@ class CellIndex {
   std::uint32_t position(const Bucket& bucket, std::uint64_t hash, std::uint32_t value) const;
   void add_bucket();
 
-  template <class HashOf>
-  void split(HashOf hash_of) {
+  template <class HashOf, class Prefetch>
+  void split(HashOf hash_of, Prefetch prefetch) {
     const std::size_t source = split_;
     add_bucket();
     const std::size_t target = bucket_count() - 1;
     Bucket& from = bucket_at(source);
+    // Keys lie far apart: without this, a split would wait for one cache miss after the other.
+    for (std::uint32_t i = 0; i < from.count; ++i) prefetch(value_at(from, i));
     for (std::uint32_t i = 0; i < from.count;) {
       const std::uint32_t value = value_at(from, i);
       const std::uint64_t hash = hash_of(value);
@@ -127,7 +132,7 @@ class CellIndex {
     }
   }
 
-  UnitPool& pool_;
+  CellPool& pool_;
   std::vector<std::unique_ptr<Bucket[]>> segments_;
   std::size_t size_ = 0;
   std::size_t split_ = 0;     // buckets below this one are already split in this round

@@ -53,8 +53,8 @@ Connections::Connection* Connections::find(ConnectionKey key) noexcept {
   return table_[key.index].get();
 }
 
-void Connections::on_ready(std::uint64_t tag, std::uint32_t events, Millis now) {
-  if (tag == kListenerTag) return accept_some(now);
+void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
+  if (tag == kListenerTag) return accept_some();
   Connection* connection = find({static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(tag >> 32)});
   if (connection == nullptr) return;
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && (connection->events & EPOLLIN) == 0)) {
@@ -69,7 +69,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events, Millis now) 
 
 // Accepting.
 
-void Connections::accept_some(Millis now) {
+void Connections::accept_some() {
   for (int left = kAcceptsMax; left > 0; --left) {
     FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.is_open()) {
@@ -81,7 +81,6 @@ void Connections::accept_some(Millis now) {
     // Out of descriptors or memory: the listener would stay ready and this thread would spin.
     poller_.change(listener_.get(), kListenerTag, 0);
     listening_ = false;
-    accept_again_ = now + kAcceptPause;
     return;
   }
 }
@@ -195,8 +194,8 @@ void Connections::mark_dirty(Connection& connection) {
 }
 
 void Connections::flush(Millis now) {
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
-    Connection* connection = find(dirty_[i]);
+  for (const ConnectionKey key : dirty_) {
+    Connection* connection = find(key);
     if (connection == nullptr) continue;
     connection->in_dirty = false;
     write(*connection, now);
@@ -231,7 +230,7 @@ void Connections::watch(Connection& connection, std::uint32_t events) {
 }
 
 void Connections::keep_time(Millis now) {
-  if (listener_.is_open() && !listening_ && accept_again_ <= now) {
+  if (listener_.is_open() && !listening_) {
     poller_.change(listener_.get(), kListenerTag, EPOLLIN);
     listening_ = true;
   }
@@ -272,8 +271,8 @@ void Connections::drain() {
 
 void Connections::close_all() {
   listener_.close();
-  for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (table_[i] != nullptr) close(*table_[i]);
+  for (const auto& connection : table_) {
+    if (connection != nullptr) close(*connection);
   }
 }
 

@@ -30,15 +30,16 @@ class Connections {
   // Once a turn, in this order. `now` is the hold clock or any other that does not stop.
 
   /// What the poller said about the listener or a connection, by its tag.
-  void on_ready(std::uint64_t tag, std::uint32_t events, Millis now);
+  void on_ready(std::uint64_t tag, std::uint32_t events);
   /// Goes on with input that is here already.
   void resume();
   /// The reply to a forwarded command. A connection that is gone is skipped.
   void answer(ReplyAddress address, std::string_view bytes);
   /// One write for each connection with something to write; closes those that are finished.
   void flush(Millis now);
-  /// About once a second: closes who takes no replies; accepts again after a pause.
+  /// Closes who takes no replies; accepts again after a pause. Every attention() at least.
   void keep_time(Millis now);
+  Millis attention() const noexcept { return listener_.is_open() && !listening_ ? kAcceptPause : kIdleSleep; }
 
   /// Executes nothing more; each connection closes when its replies are sent. Accepts nothing more.
   void drain();
@@ -73,7 +74,7 @@ class Connections {
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
   Connection* find(ConnectionKey key) noexcept;
-  void accept_some(Millis now);
+  void accept_some();
   void admit(FileDescriptor socket);
   void read(Connection& connection);
   void execute(Connection& connection, std::string_view fresh);
@@ -88,7 +89,6 @@ class Connections {
   std::uint32_t connections_max_;
   FileDescriptor listener_;
   bool listening_ = false;  // the poller watches the listener
-  Millis accept_again_{};
   bool draining_ = false;
   std::vector<std::unique_ptr<Connection>> table_;  // by index
   std::vector<std::uint32_t> generations_;

@@ -117,7 +117,14 @@ Item* Inventory::find_number(ItemNumber number) const {
   return found == by_number_.end() ? nullptr : found->second;
 }
 
+Result<void> Inventory::may_go_on(const Item& item) {
+  if (item.sequence.value() < kSequenceMax - kSequencesKept) [[likely]]
+    return {};
+  return Error(ErrorCode::err, "this version has used up its sequence numbers; load a new version");
+}
+
 RecordStamp Inventory::stamp_next(const Item& item, const Now& now) const {
+  CHECK(item.sequence.value() < kSequenceMax);
   return {Lsn(), now.hold, now.wall, item.number, item.sequence.next()};
 }
 
@@ -161,9 +168,9 @@ Result<RowSlot> Inventory::change(Item& item, std::optional<RowSlot> slot, Reser
   note_change(item, stamp.sequence, open_);
   note_row(item, changed, position);
   if (item.rows->ended_count() >= ended_max(item) + kForgetMax) {
-    int budget = static_cast<int>(kForgetMax);
+    int changes = static_cast<int>(kForgetMax);
     // At least the newest stays: the caller may still speak of it.
-    forget_ended(item, now, std::max<std::uint64_t>(ended_max(item), 1), budget);
+    forget_ended(item, now, std::max<std::uint64_t>(ended_max(item), 1), changes);
   }
   return changed;
 }

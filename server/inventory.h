@@ -17,8 +17,8 @@
 
 namespace holdfast {
 
-/// What RESERVE came to. `slot` is the reservation made or found by its id, or, at limit_reached, the user's newest
-/// live one if he has any; `owner` is the item whose slot it is (another item of the sale at limit_reached).
+/// What RESERVE came to. `slot` is the reservation made or found by its id, or, at limit_reached and if DETAILS are
+/// asked for, the user's newest live one; `owner` is the item whose slot it is (maybe another item of the sale then).
 struct ReserveAnswer {
   ReserveOutcome outcome{};
   const Item* owner = nullptr;
@@ -60,6 +60,13 @@ class Inventory final : public RecordVisitor {
 
   /// Changes that one sweep, or the expiry within one command, makes at most.
   static constexpr int kDueMax = 2000;
+  /// Blocks of rows that they look at at most: a change leaves one behind that is looked at again, and so do
+  /// reservations that did not wait for their deadline.
+  static constexpr int kLooksMax = 2 * kDueMax;
+  /// Items that are gone whose memory one sweep gives back at most.
+  static constexpr int kRetiredMax = 64;
+  /// Sequence numbers of a version that only the ends of what is live, and the item's states, may use: two for each row.
+  static constexpr std::uint64_t kSequencesKept = std::uint64_t{1} << 32;
   /// Ids that one FORGET record forgets at most.
   static constexpr std::uint32_t kForgetMax = 1024;
 
@@ -176,6 +183,8 @@ class Inventory final : public RecordVisitor {
 
   GroupOrdinal not_durable(GroupOrdinal group) const noexcept { return group > durable_ ? group : GroupOrdinal(); }
   static Error fenced(const Item& item);
+  /// Whether changes that only add to the work of ending are still taken.
+  static Result<void> may_go_on(const Item& item);
 
   // Making changes: decide -> record -> sink -> apply.
   RecordStamp stamp_next(const Item& item, const Now& now) const;
@@ -189,6 +198,8 @@ class Inventory final : public RecordVisitor {
   void apply(Item& item, const ItemRecord& record);
   Item& apply_load(const RecordStamp& stamp, const ItemRecord& record);
   void take_over(Item& item, const ItemRecord& record);
+  static bool times_fit(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
+                        const ReservationRecord& record);
   Result<void> check_reservation(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                                  const ReservationRecord& record) const;
   Result<void> check_item(const Item& item, const RecordStamp& stamp, const ItemRecord& record) const;
@@ -215,19 +226,26 @@ class Inventory final : public RecordVisitor {
   bool within_limit(const Item& item, const UserId& user, const UserRows& rows, std::int64_t quantity) const;
   Result<bool> limit_allows(Item& item, const UserId& user, std::int64_t quantity, const Now& now);
   Result<bool> has_available(Item& item, std::int64_t quantity, const Now& now);
-  ReserveAnswer limit_reached(const Item& item, const UserId& user) const;
+  ReserveAnswer newest_live(const Item& item, const UserId& user) const;
   Result<ReserveAnswer> known_id(const Item& item, RowSlot slot, const ReserveRequest& request) const;
 
   // Time.
+
+  /// What one command or sweep may still do.
+  struct Budget {
+    int changes = kDueMax;
+    int looks = kLooksMax;
+    bool left() const noexcept { return changes > 0 && looks > 0; }
+  };
   bool due(const Item& item, const Now& now) const noexcept { return item.rows->deadline_bound() <= now.hold; }
   /// Expires due rows, oldest deadline first, while `more()` and the budget last.
   template <class More>
-  Result<void> expire_due(Item& item, const Now& now, int& budget, More more);
+  Result<void> expire_due(Item& item, const Now& now, Budget& budget, More more);
   /// Expires all that is due; an error when that is more than one command may do.
   Result<void> settle(Item& item, const Now& now);
   Result<void> expire_if_due(Item& item, RowSlot slot, const Now& now);
   Result<void> pass_windows(Item& item, const Now& now);
-  void forget_ended(Item& item, const Now& now, std::uint64_t kept_max, int& budget);
+  void forget_ended(Item& item, const Now& now, std::uint64_t kept_max, int& changes);
   std::uint64_t ended_max(const Item& item) const noexcept;
   void schedule(Item& item);
   void schedule_window(const Item& item);

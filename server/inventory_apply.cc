@@ -27,6 +27,53 @@ ReservationState state_before(ReservationEvent event) noexcept {
   return ReservationState::none;
 }
 
+/// Ten thousand years: times are added to without looking.
+constexpr HoldTime kHoldTimeMax{std::chrono::hours(24) * 3'652'500};
+constexpr WallTime kWallTimeMax{Millis(std::int64_t{1} << 53)};
+constexpr ItemNumber kItemNumberMax{(std::uint64_t{1} << 63) - 1};
+
+/// Whether rows and trees can keep what stands in the stamp.
+bool is_storable(const RecordStamp& stamp) noexcept {
+  return stamp.lsn.value() <= Row::kLsnMax && stamp.hold >= HoldTime() && stamp.hold <= kHoldTimeMax &&
+         stamp.sequence.value() <= kSequenceMax && stamp.item <= kItemNumberMax;
+}
+
+/// Whether LOAD or SET could have made it.
+bool is_valid(const ItemDefinition& definition) noexcept {
+  const auto in_range = [](auto value, auto low, auto high) { return value >= low && value <= high; };
+  return in_range(definition.stock, 0, kStockMax) && in_range(definition.limit, 0, kStockMax) &&
+         in_range(definition.price, 0, kStockMax) && in_range(definition.scope, LimitScope::item, LimitScope::sale) &&
+         in_range(definition.ttl, Millis(1), definition.max_hold) && definition.max_hold <= kHoldMax &&
+         in_range(definition.opens_at, WallTime(), kWallTimeMax) &&
+         in_range(definition.closes_at, WallTime(), kWallTimeMax) && definition.currency.size() <= kCurrencyBytesMax &&
+         definition.sale.size() <= kLabelBytesMax && definition.product.size() <= kLabelBytesMax;
+}
+
+/// The state after an event in this state; nothing where the event cannot be.
+std::optional<ItemState> state_after(ItemEvent event, ItemState from) noexcept {
+  switch (event) {
+    case ItemEvent::load:
+      return std::nullopt;
+    case ItemEvent::ready:
+      return from == ItemState::draft ? std::optional(ItemState::ready) : std::nullopt;
+    case ItemEvent::open:
+      return from == ItemState::ready || from == ItemState::paused ? std::optional(ItemState::open) : std::nullopt;
+    case ItemEvent::pause:
+      return from == ItemState::open ? std::optional(ItemState::paused) : std::nullopt;
+    case ItemEvent::close:
+      return from != ItemState::closed ? std::optional(ItemState::closed) : std::nullopt;
+    case ItemEvent::drop:
+    case ItemEvent::adjust:
+    case ItemEvent::set:
+    case ItemEvent::stock:
+    case ItemEvent::returns:
+    case ItemEvent::fence:
+    case ItemEvent::unfence:
+      return from;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
@@ -98,8 +145,24 @@ void Inventory::take_over(Item& item, const ItemRecord& record) {
   if (was_fenced || item.fenced) schedule(item);
 }
 
+bool Inventory::times_fit(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
+                          const ReservationRecord& record) {
+  const ItemRows& rows = *item.rows;
+  if (stamp.hold < rows.base()) return false;
+  const bool is_new = record.event == ReservationEvent::reserve;
+  if (is_new && !rows.fits(stamp.hold)) return false;
+  if (!record.deadline) return record.event != ReservationEvent::extend;
+  if (*record.deadline <= stamp.hold || !rows.fits(*record.deadline)) return false;
+  return is_new || (record.event == ReservationEvent::extend &&
+                    rows.deadline(*slot).value_or(HoldTime::max()) < *record.deadline);
+}
+
 Result<void> Inventory::check_reservation(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                                           const ReservationRecord& record) const {
+  if (record.event < ReservationEvent::reserve || record.event > ReservationEvent::extend) {
+    return misfit(stamp, "an event that does not exist");
+  }
+  if (item.fenced) return misfit(stamp, "a change of an item that is fenced");
   const auto state = slot ? item.rows->row(*slot).state() : ReservationState::none;
   if (state != state_before(record.event)) {
     return misfit(stamp, slot ? "the reservation is not in the state that this change starts from"
@@ -109,13 +172,8 @@ Result<void> Inventory::check_reservation(const Item& item, std::optional<RowSlo
   if (slot && (!item.rows->is_user(*slot, record.user) || item.rows->quantity(*slot) != record.quantity.value())) {
     return misfit(stamp, "user or quantity is not the reservation's");
   }
-  const bool sets_deadline = record.event == ReservationEvent::reserve || record.event == ReservationEvent::extend;
-  if (sets_deadline != record.deadline.has_value() && record.event != ReservationEvent::reserve) {
-    return misfit(stamp, "a deadline is missing or out of place");
-  }
-  if (!item.rows->fits(stamp.hold) || (record.deadline && !item.rows->fits(*record.deadline))) {
-    return misfit(stamp, "a time out of range");
-  }
+  if (!times_fit(item, slot, stamp, record))
+    return misfit(stamp, "a time that is missing, out of place or out of range");
   const bool units_return = record.event == ReservationEvent::release || record.event == ReservationEvent::refund;
   if (record.write_off && !units_return) return misfit(stamp, "a write-off of what does not come back");
   const std::int64_t total = item.total - (record.write_off ? record.quantity.value() : 0);
@@ -129,6 +187,7 @@ Result<void> Inventory::check_reservation(const Item& item, std::optional<RowSlo
 Result<void> Inventory::on_reservation(const RecordStamp& stamp, const ReservationRecord& record) {
   Item* item = find_number(stamp.item);
   if (item == nullptr) return misfit(stamp, "no such item is loaded");
+  if (!is_storable(stamp)) return misfit(stamp, "a stamp out of range");
   if (stamp.sequence != item->sequence.next()) return misfit(stamp, "the item's sequence has a gap or a repetition");
   const auto slot = item->rows->find(record.id);
   HOLDFAST_TRY(check_reservation(*item, slot, stamp, record));
@@ -138,10 +197,23 @@ Result<void> Inventory::on_reservation(const RecordStamp& stamp, const Reservati
   return {};
 }
 
-/// The counters that an item record may leave behind, given those before.
+/// What an item record may leave behind, given what is there.
 Result<void> Inventory::check_item(const Item& item, const RecordStamp& stamp, const ItemRecord& record) const {
+  if (!is_storable(stamp)) return misfit(stamp, "a stamp out of range");
   if (stamp.sequence != item.sequence.next()) return misfit(stamp, "the item's sequence has a gap or a repetition");
   if (record.name != item.named->name || record.version != item.version) return misfit(stamp, "another item's name");
+  if (record.state != state_after(record.event, item.state)) return misfit(stamp, "a state that does not follow");
+  if (record.fenced != (record.event == ItemEvent::fence) || item.fenced != (record.event == ItemEvent::unfence)) {
+    return misfit(stamp, "a fence out of place");
+  }
+  if (record.returns_held != item.returns_held && record.event != ItemEvent::returns) {
+    return misfit(stamp, "returns held or freed out of place");
+  }
+  const bool changes_definition = record.event == ItemEvent::set || record.event == ItemEvent::stock;
+  if (record.definition != item.definition &&
+      (!changes_definition || record.definition.scope != item.definition.scope || !is_valid(record.definition))) {
+    return misfit(stamp, "a definition out of place or out of range");
+  }
   if (record.event == ItemEvent::fence) return {};
   Counters expected = item.counters;
   std::int64_t total = item.total;
@@ -170,6 +242,7 @@ Result<void> Inventory::on_item(const RecordStamp& stamp, const ItemRecord& reco
     HOLDFAST_TRY(check_load(stamp, record));
     Item& item = apply_load(stamp, record);
     note_change(item, stamp.sequence, GroupOrdinal());
+    retired_.clear();  // nobody waits, and no sweep runs, while a log is read
     return {};
   }
   Item* item = find_number(stamp.item);
@@ -177,11 +250,18 @@ Result<void> Inventory::on_item(const RecordStamp& stamp, const ItemRecord& reco
   HOLDFAST_TRY(check_item(*item, stamp, record));
   note_change(*item, stamp.sequence, GroupOrdinal());
   apply(*item, record);
+  retired_.clear();
   return {};
 }
 
 Result<void> Inventory::check_load(const RecordStamp& stamp, const ItemRecord& record) const {
   if (stamp.sequence != Sequence(1)) return misfit(stamp, "a LOAD that is not sequence 1");
+  if (!is_storable(stamp)) return misfit(stamp, "a stamp out of range");
+  if (record.name.empty() || record.name.size() > kItemNameBytesMax) return misfit(stamp, "a name of no item");
+  if (record.version == ItemVersion() || record.version.value() > kVersionMax)
+    return misfit(stamp, "a version out of range");
+  if (!is_valid(record.definition)) return misfit(stamp, "a definition out of range");
+  if (record.state != ItemState::draft || record.fenced) return misfit(stamp, "a LOAD that is not in DRAFT");
   if (stamp.item == ItemNumber() || find_number(stamp.item) != nullptr)
     return misfit(stamp, "a LOAD of a number in use");
   if (record.after != Counters{record.definition.stock, 0, 0, 0} || !lawful(record.after, record.total)) {
@@ -194,7 +274,7 @@ Result<void> Inventory::check_load(const RecordStamp& stamp, const ItemRecord& r
   if (known == by_name_.end()) return {};
   if (record.version <= known->second->version) return misfit(stamp, "a LOAD of a version that is not above the last");
   const Item* before = known->second->item;
-  if (before != nullptr && (before->state != ItemState::closed || before->counters.reserved > 0)) {
+  if (before != nullptr && (before->fenced || before->state != ItemState::closed || before->counters.reserved > 0)) {
     return misfit(stamp, "a LOAD over a version that is not closed or has units reserved");
   }
   return {};
@@ -203,6 +283,7 @@ Result<void> Inventory::check_load(const RecordStamp& stamp, const ItemRecord& r
 Result<void> Inventory::on_forget(const RecordStamp& stamp, const ForgetRecord& record) {
   Item* item = find_number(stamp.item);
   if (item == nullptr) return misfit(stamp, "no such item is loaded");
+  if (record.count == 0 || record.count > kForgetMax) return misfit(stamp, "a FORGET of none or of too many");
   std::uint32_t count = 0;
   for (; count < record.count; ++count) {
     const auto oldest = item->rows->oldest_ended();

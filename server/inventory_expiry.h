@@ -6,12 +6,12 @@
 namespace holdfast {
 
 template <class More>
-Result<void> Inventory::expire_due(Item& item, const Now& now, int& budget, More more) {
-  while (budget > 0 && due(item, now) && more()) {
-    const auto slot = item.rows->earliest_deadline();
-    if (!slot || *item.rows->deadline(*slot) > now.hold) break;
+Result<void> Inventory::expire_due(Item& item, const Now& now, Budget& budget, More more) {
+  while (budget.left() && due(item, now) && more()) {
+    const auto slot = item.rows->earliest_due(now.hold, budget.looks);
+    if (!slot) break;
     HOLDFAST_TRY(change(item, slot, record_of(item, *slot, ReservationEvent::expire), now));
-    --budget;
+    --budget.changes;
   }
   return {};
 }

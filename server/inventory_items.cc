@@ -93,6 +93,7 @@ Result<void> Inventory::adjust(Item& item, const AdjustRequest& request, const N
     return Error::format(ErrorCode::err, "delta {} would raise the total {} above {}", request.delta, item.total,
                          kStockMax);
   }
+  HOLDFAST_TRY(may_go_on(item));
   ItemRecord record = record_of(item, ItemEvent::adjust);
   record.after.available += request.delta;
   record.total += request.delta;
@@ -113,6 +114,7 @@ Result<void> Inventory::set_field(Item& item, const ItemSetRequest& request, con
   HOLDFAST_TRY(set_value(record.definition, request));
   if (record.definition == item.definition) return {};
   HOLDFAST_TRY(check_window(request.field, record.definition, now));
+  HOLDFAST_TRY(may_go_on(item));
   return change(item, record, now);
 }
 

@@ -173,6 +173,7 @@ void Inventory::leave_sale(Item& item) {
     if (!item.rows->row(RowSlot(slot)).live()) continue;
     sale.remove(item.rows->user(RowSlot(slot)), item.number, RowSlot(slot), item.rows->quantity(RowSlot(slot)));
   }
+  sale.changed = std::max(sale.changed, open_);
   std::erase(sale.items, &item);
   item.sale = nullptr;
   if (sale.items.empty()) sales_.erase(sales_.find(sale.tag()));

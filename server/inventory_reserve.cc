@@ -15,7 +15,9 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   }
   const auto allowed = limit_allows(item, request.user, request.quantity, now);
   if (!allowed) return allowed.error();
-  if (!*allowed) return limit_reached(item, request.user);
+  if (!*allowed) {
+    return request.details ? newest_live(item, request.user) : ReserveAnswer{ReserveOutcome::limit_reached, &item, {}};
+  }
   switch (item.state) {
     case ItemState::closed:
       return ReserveAnswer{ReserveOutcome::closed, &item, {}};
@@ -31,6 +33,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   if (!available) return available.error();
   if (!*available) return ReserveAnswer{ReserveOutcome::sold_out, &item, {}};
   if (!overloaded_.empty()) return Error(ErrorCode::overloaded, overloaded_);
+  HOLDFAST_TRY(may_go_on(item));
 
   ReservationRecord record;
   record.event = ReservationEvent::reserve;
@@ -78,7 +81,7 @@ Result<bool> Inventory::limit_allows(Item& item, const UserId& user, std::int64_
   };
   if (allowed()) return true;
   if (due_.minimum() > static_cast<std::uint64_t>(to_ms(now.hold))) return false;
-  int budget = kDueMax;
+  Budget budget;
   const auto expire = [&](Item& other) { return expire_due(other, now, budget, [&] { return !allowed(); }); };
   if (item.sale == nullptr) {
     HOLDFAST_TRY(expire(item));
@@ -88,7 +91,7 @@ Result<bool> Inventory::limit_allows(Item& item, const UserId& user, std::int64_
     }
   }
   if (allowed()) return true;
-  if (budget == 0) return Error(ErrorCode::overloaded, "expiring, try again");
+  if (!budget.left()) return Error(ErrorCode::overloaded, "expiring, try again");
   return false;
 }
 
@@ -97,14 +100,15 @@ Result<bool> Inventory::has_available(Item& item, std::int64_t quantity, const N
   const auto enough = [&] { return item.counters.available >= quantity; };
   if (enough()) return true;
   if (!due(item, now)) return false;
-  int budget = kDueMax;
+  Budget budget;
   HOLDFAST_TRY(expire_due(item, now, budget, [&] { return !enough(); }));
   if (enough()) return true;
-  if (budget == 0) return Error(ErrorCode::overloaded, "expiring, try again");
+  if (!budget.left()) return Error(ErrorCode::overloaded, "expiring, try again");
   return false;
 }
 
-ReserveAnswer Inventory::limit_reached(const Item& item, const UserId& user) const {
+/// The answer to a RESERVE over the limit, with what the user has.
+ReserveAnswer Inventory::newest_live(const Item& item, const UserId& user) const {
   ReserveAnswer answer{ReserveOutcome::limit_reached, nullptr, {}};
   const auto offer = [&](const Item& candidate) {
     const auto slot = candidate.rows->newest_live(candidate.rows->find_user(user));

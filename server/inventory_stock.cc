@@ -66,6 +66,7 @@ Result<void> Inventory::write_stock(Item& item, std::int64_t stock, WallTime clo
     return Error::format(ErrorCode::err, "closes-at {} would not be after opens-at {}", to_ms(closes_at),
                          to_ms(item.definition.opens_at));
   }
+  HOLDFAST_TRY(may_go_on(item));
   return change(item, record, now);
 }
 
@@ -79,6 +80,7 @@ Result<void> Inventory::add_stock(Item& item, std::int64_t delta, const Now& now
     return Error::format(ErrorCode::err, "decrement takes more than the {} available", item.counters.available);
   }
   if (delta == 0) return {};
+  HOLDFAST_TRY(may_go_on(item));
   ItemRecord record = record_of(item, ItemEvent::stock);
   record.delta = delta;
   record.after.available += delta;

@@ -17,9 +17,9 @@ std::uint64_t to_key(HoldTime time) noexcept {
 
 Result<void> Inventory::settle(Item& item, const Now& now) {
   if (!due(item, now)) return {};
-  int budget = kDueMax;
+  Budget budget;
   HOLDFAST_TRY(expire_due(item, now, budget, [] { return true; }));
-  if (budget == 0 && due(item, now)) return Error(ErrorCode::err, "expiring, try again");
+  if (!budget.left() && due(item, now)) return Error(ErrorCode::err, "expiring, try again");
   return {};
 }
 
@@ -53,7 +53,7 @@ std::uint64_t Inventory::ended_max(const Item& item) const noexcept {
   return settings_.ended_max.value_or(std::max(4 * static_cast<std::uint64_t>(item.total), kEndedMin));
 }
 
-void Inventory::forget_ended(Item& item, const Now& now, std::uint64_t kept_max, int& budget) {
+void Inventory::forget_ended(Item& item, const Now& now, std::uint64_t kept_max, int& changes) {
   ForgetRecord record;
   const auto flush = [&] {
     if (record.count == 0) return;
@@ -61,7 +61,7 @@ void Inventory::forget_ended(Item& item, const Now& now, std::uint64_t kept_max,
     changed_ = std::max(changed_, open_);
     record.count = 0;
   };
-  for (; budget > 0; --budget) {
+  for (; changes > 0; --changes) {
     const auto oldest = item.rows->oldest_ended();
     if (!oldest) break;
     const bool too_many = item.rows->ended_count() > kept_max;
@@ -75,20 +75,20 @@ void Inventory::forget_ended(Item& item, const Now& now, std::uint64_t kept_max,
 }
 
 bool Inventory::sweep(const Now& now) {
-  int budget = kDueMax;
-  while (budget > 0 && windows_.minimum() <= static_cast<std::uint64_t>(to_ms(now.wall))) {
+  Budget budget;
+  while (budget.left() && windows_.minimum() <= static_cast<std::uint64_t>(to_ms(now.wall))) {
     Item& item = *items_[windows_.minimum_leaf()];
     static_cast<void>(pass_windows(item, now));
     schedule_window(item);
-    --budget;
+    --budget.changes;
   }
-  while (budget > 0 && due_.minimum() <= to_key(now.hold)) {
+  while (budget.left() && due_.minimum() <= to_key(now.hold)) {
     Item& item = *items_[due_.minimum_leaf()];
     if (!item.fenced) static_cast<void>(expire_due(item, now, budget, [] { return true; }));
-    if (!item.fenced) forget_ended(item, now, ended_max(item), budget);
-    if (budget > 0) schedule(item);
+    if (!item.fenced) forget_ended(item, now, ended_max(item), budget.changes);
+    if (budget.left()) schedule(item);
   }
-  while (!retired_.empty()) {
+  for (int items = 0; items < kRetiredMax && !retired_.empty(); ++items) {
     if (!retired_.back()->release_some(kReleaseSteps)) break;
     retired_.pop_back();
   }

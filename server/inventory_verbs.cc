@@ -90,6 +90,7 @@ Result<VerbAnswer> Inventory::resume(Item& item, RowSlot slot, const VerbRequest
   const auto available = has_available(item, quantity, now);
   if (!available) return available.error();
   if (!*available) return refused;
+  HOLDFAST_TRY(may_go_on(item));
   // What expired meanwhile may have made room by forgetting this one.
   if (item.rows->row(slot).state() != ReservationState::expired) return refused;
   HOLDFAST_TRY(change(item, slot, record_of(item, slot, ReservationEvent::resume), now));
@@ -136,6 +137,7 @@ Result<VerbAnswer> Inventory::extend(Item& item, const VerbRequest& request, con
   if (!item.rows->fits(deadline)) {
     return Error(ErrorCode::err, "this version was loaded too long ago to hold this deadline; load a new version");
   }
+  HOLDFAST_TRY(may_go_on(item));
   ReservationRecord record = record_of(item, **slot, ReservationEvent::extend);
   record.deadline = deadline;
   HOLDFAST_TRY(change(item, *slot, record, now));

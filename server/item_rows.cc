@@ -76,8 +76,9 @@ RowSlot ItemRows::reserve(const New& row, Sequence sequence) {
   made.set_state(ReservationState::reserved);
   chunks_.set_quantity(slot, row.quantity);
   chunks_.note_deadline(slot);
-  ids_.insert(hash_id(row.id), slot.value(),
-              [this](std::uint32_t value) { return hash_id(this->row(RowSlot(value)).id); });
+  ids_.insert(
+      hash_id(row.id), slot.value(), [this](std::uint32_t value) { return hash_id(chunks_.at(RowSlot(value)).id); },
+      [this](std::uint32_t value) { chunks_.at(RowSlot(value)).prefetch_id(); });
   add_live(slot);
   return slot;
 }
@@ -109,7 +110,7 @@ void ItemRows::end(RowSlot slot, ReservationState state, HoldTime now, Sequence 
   CHECK(changed.live() && state >= ReservationState::released);
   remove_live(slot, state == ReservationState::expired);
   changed.set_state(state);
-  changed.set_time(to_offset(now));
+  changed.set_time(std::min(elapsed(now), Row::kTimeMax));
   changed.set_sequence(sequence);
   ++ended_count_;
   chunks_.note_ended(slot);
@@ -140,6 +141,10 @@ HoldTime ItemRows::deadline_bound() const noexcept {
   return bound == RowChunks::kNever ? HoldTime::max() : base_ + Millis(bound);
 }
 
+std::optional<RowSlot> ItemRows::earliest_due(HoldTime now, int& looks) {
+  return now < base_ ? std::nullopt : chunks_.earliest_deadline(std::min(elapsed(now), Row::kTimeMax), looks);
+}
+
 bool ItemRows::represents_user(RowSlot slot) const {
   if (!row(slot).live()) return false;
   const UserId user = this->user(slot);
@@ -164,9 +169,14 @@ std::uint64_t ItemRows::hash_id(const ReservationId& id) const noexcept {
   return XXH3_64bits_withSeed(id.bytes().data(), id.bytes().size(), pools_.seed + 2);
 }
 
+std::uint64_t ItemRows::elapsed(HoldTime time) const {
+  CHECK(time >= base_);
+  return static_cast<std::uint64_t>((time - base_).count());
+}
+
 std::uint64_t ItemRows::to_offset(HoldTime time) const {
   CHECK(fits(time));
-  return static_cast<std::uint64_t>((time - base_).count());
+  return elapsed(time);
 }
 
 }  // namespace holdfast

@@ -15,7 +15,7 @@ namespace holdfast {
 struct RowPools {
   explicit RowPools(std::uint64_t secret_seed) : seed(secret_seed), names(secret_seed) {}
   std::uint64_t seed;
-  UnitPool cells{CellIndex::kUnitBytes};
+  CellPool cells;
   UnitPool several{8};
   UserNames names;
 };
@@ -73,6 +73,7 @@ class ItemRows {
   /// REQUIRES: EXPIRED.
   void resume(RowSlot slot, Sequence sequence);
   /// REQUIRES: live, and an ended state.
+  /// A time of ending later than a row can hold is kept as the latest that it can.
   void end(RowSlot slot, ReservationState state, HoldTime now, Sequence sequence);
   /// REQUIRES: RESERVED.
   void extend(RowSlot slot, HoldTime deadline, Sequence sequence);
@@ -83,7 +84,8 @@ class ItemRows {
 
   /// No row is due before this; HoldTime::max() when there is none.
   HoldTime deadline_bound() const noexcept;
-  std::optional<RowSlot> earliest_deadline() { return chunks_.earliest_deadline(); }
+  /// The RESERVED row with the earliest deadline, if it is due; nothing, too, when `looks` at blocks of rows run out.
+  std::optional<RowSlot> earliest_due(HoldTime now, int& looks);
   std::optional<RowSlot> oldest_ended() { return chunks_.oldest_ended(); }
 
   std::uint32_t slots_end() const noexcept { return chunks_.end(); }
@@ -112,12 +114,14 @@ class ItemRows {
   static constexpr std::uint32_t kSeveralBit = std::uint32_t{1} << 31;  // of a cell's value: it names a Several
 
   std::uint64_t hash_id(const ReservationId& id) const noexcept;
-  std::uint64_t to_offset(HoldTime time) const;
+  std::uint64_t elapsed(HoldTime time) const;    // since the base
+  std::uint64_t to_offset(HoldTime time) const;  // the same, of a time that a row can hold
   Several& several(std::uint32_t cell);
   const Several& several(std::uint32_t cell) const;
   /// A row of the user whom a cell of the user index stands for.
   const Row& row_of_cell(std::uint32_t cell) const;
   std::optional<std::uint32_t> find_cell(std::uint64_t hash, const UserId& user) const;
+  void insert_cell(std::uint64_t hash, RowSlot slot);
 
   void add_live(RowSlot slot);
   void remove_live(RowSlot slot, bool keeps_cell);

@@ -21,14 +21,21 @@ std::optional<std::uint32_t> ItemRows::find_cell(std::uint64_t hash, const UserI
   return users_.find(hash, [&](std::uint32_t cell) { return pools_.names.is_user_of(row_of_cell(cell).user(), user); });
 }
 
+void ItemRows::insert_cell(std::uint64_t hash, RowSlot slot) {
+  users_.insert(
+      hash, slot.value(),
+      [this](std::uint32_t cell) { return pools_.names.hash(pools_.names.user_of(row_of_cell(cell).user())); },
+      [this](std::uint32_t cell) {
+        if ((cell & kSeveralBit) == 0) row(RowSlot(cell)).prefetch_user();
+      });
+}
+
 void ItemRows::add_live(RowSlot slot) {
   const UserId user = this->user(slot);
   const std::uint64_t hash = pools_.names.hash(user);
   const auto cell = find_cell(hash, user);
   if (!cell) {
-    users_.insert(hash, slot.value(), [this](std::uint32_t value) {
-      return pools_.names.hash(pools_.names.user_of(row_of_cell(value).user()));
-    });
+    insert_cell(hash, slot);
     ++live_users_;
     return;
   }

@@ -57,17 +57,17 @@ void Loop::turn() {
   waker_.sleeps();
   const auto events = poller_.wait(sleep_time());
   waker_.wakes();
-  reading_ = clock_.read();
-  take_orders();
-  for (const epoll_event& event : events) dispatch(event, boot_ms());
+  for (const epoll_event& event : events) dispatch(event);
   connections_.resume();
   send_commands();
+  reading_ = clock_.read();  // the one look at the clock; after the reads that brought the commands
+  take_orders();
   if (shard_ != nullptr) {
     run_shard();
     deliver_replies();
   }
   connections_.flush(boot_ms());
-  if (boot_ms() - housekept_at_ >= kIdleSleep) {
+  if (boot_ms() - housekept_at_ >= connections_.attention()) {
     housekept_at_ = boot_ms();
     connections_.keep_time(boot_ms());
   }
@@ -78,8 +78,9 @@ Millis Loop::sleep_time() {
   if (connections_.has_work() || more_due_ || committed_.read_available() > 0) return Millis{};
   if (served_.load() != nullptr || (stop_.load() && !stopping_)) return Millis{};
   if (stopping_) return kSweepEvery;
-  if (shard_ == nullptr || due_ == HoldTime::max()) return kIdleSleep;
-  return std::clamp(due_ - now_.hold, Millis{1}, kIdleSleep);
+  const Millis longest = connections_.attention();
+  if (shard_ == nullptr || due_ == HoldTime::max()) return longest;
+  return std::clamp(due_ - now_.hold, Millis{1}, longest);
 }
 
 /// What other threads left.
@@ -97,9 +98,9 @@ void Loop::take_orders() {
   connections_.drain();
 }
 
-void Loop::dispatch(const epoll_event& event, Millis now) {
+void Loop::dispatch(const epoll_event& event) {
   if (event.data.u64 == kWakerTag) return waker_.drain();
-  if (event.data.u64 != kSignalTag) return connections_.on_ready(event.data.u64, event.events, now);
+  if (event.data.u64 != kSignalTag) return connections_.on_ready(event.data.u64, event.events);
   // While the log is replayed nothing is written or acknowledged, so that there is nothing to drain.
   if (shard_ == nullptr) std::_Exit(0);
   signalfd_siginfo info{};
@@ -132,10 +133,9 @@ void Loop::send_commands() {
 }
 
 void Loop::run_shard() {
-  reading_ = clock_.read();  // after the read that brought the last byte
   now_ = clocks_->now(reading_);
   take_committed();
-  shard_->set_space(log_->status().space.load(std::memory_order_relaxed));
+  shard_->set_space(log_->status().space_at(reading_.boot, options_.slow_flush_max));
   const std::size_t blocks = run_commands();
   keep_time(blocks == 0 && !connections_.has_work());
   if (Group* group = shard_->hand_over(); group != nullptr) log_->submit(*group);

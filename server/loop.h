@@ -64,7 +64,7 @@ class Loop final : public SessionHost {
   void turn();
   void take_orders();
   Millis sleep_time();
-  void dispatch(const epoll_event& event, Millis now);
+  void dispatch(const epoll_event& event);
   void send_commands();
   void run_shard();
   std::size_t run_commands();

@@ -36,7 +36,7 @@ void add_process(ServerStatus& status) {
   if (size > 0) status.executable.assign(path.data(), static_cast<std::size_t>(size));
 }
 
-void add_log(ServerStatus& status, const LogThread& log) {
+void add_log(ServerStatus& status, const LogThread& log, SpaceState space) {
   const LogStatus& state = log.status();
   status.log_id.clear();
   for (const std::uint8_t byte : log.identity().id) status.log_id += fmt::format("{:02x}", byte);
@@ -49,7 +49,6 @@ void add_log(ServerStatus& status, const LogThread& log) {
   status.flush_last_us = state.flush_last_ns.load() / 1000;
   status.flush_max_us = state.flush_max_ns.load() / 1000;
   status.slow_flushes = state.slow_flushes.load();
-  const SpaceState space = state.space.load();
   status.space = space == SpaceState::ok ? "ok" : std::string(space_text(space));
   for (std::size_t i = 0; i < kLogAlarms; ++i) {
     const auto alarm = static_cast<LogAlarm>(i);
@@ -87,7 +86,7 @@ ServerStatus Loop::status() {
   status.items = shard_->inventory().item_count();
   status.waiting_clients = shard_->waits();
   status.recovery = recovery_;
-  add_log(status, *log_);
+  add_log(status, *log_, log_->status().space_at(reading_.boot, options_.slow_flush_max));
   return status;
 }
 

@@ -4,18 +4,20 @@
 #include "protocol/error.h"
 #include "protocol/types.h"
 
+#include <optional>
 #include <span>
 #include <string>
 
 namespace holdfast {
 
-enum class OptionKind : std::uint8_t { text, choice, flag, count, bytes, duration };
+enum class OptionKind : std::uint8_t { text, choice, flag, count, count_or_auto, bytes, duration };
 
 namespace option_types {
 using text = std::string;
 using choice = std::string;
 using flag = bool;
 using count = std::uint64_t;
+using count_or_auto = std::optional<std::uint64_t>;  // nothing: auto
 using bytes = std::uint64_t;
 using duration = Millis;
 }  // namespace option_types

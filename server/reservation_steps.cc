@@ -42,6 +42,8 @@ void step_reserve(StepContext& context) {
   if (item == nullptr) return;
   const auto answer = context.inventory.reserve(*item, *request, context.now);
   context.result.rests_on = context.inventory.reserve_rests_on(*item);
+  // -OVERLOADED tells nothing of the item, and waiting for the disk may be its very reason.
+  if (!answer && answer.error().code() == ErrorCode::overloaded) context.result.rests_on = GroupOrdinal();
   if (!answer) return context.fail(answer.error());
   if (request->details) return write_reserve_details(context, *item, *answer);
   const int refusal = reply_number(answer->outcome);

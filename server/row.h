@@ -74,6 +74,10 @@ class Row {
   void set_lsn(Lsn lsn) noexcept { set_position(lsn.value()); }
   void set_pending_group(GroupOrdinal group) noexcept { set_position(kPendingBit | group.value()); }
 
+  /// Asks for the memory of the id, or of the user, which may be on another cache line.
+  void prefetch_id() const noexcept { __builtin_prefetch(&id); }
+  void prefetch_user() const noexcept { __builtin_prefetch(&user_); }
+
   bool live() const noexcept { return state() == ReservationState::reserved || state() == ReservationState::confirmed; }
   bool ended() const noexcept { return state() >= ReservationState::released; }
 

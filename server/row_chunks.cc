@@ -13,7 +13,7 @@ RowSlot RowChunks::take() {
     at(slot) = Row();
     return slot;
   }
-  if (end_ % kChunkRows == 0 || end_ % kChunkRows == chunks_.back().capacity) add_room();
+  if (end_ % kChunkRows == 0 || end_ % kChunkRows == last_capacity_) add_room();
   at(RowSlot(end_)) = Row();
   return RowSlot(end_++);
 }
@@ -28,38 +28,34 @@ void RowChunks::give_back(RowSlot slot) {
 /// The first chunk grows from a few rows, so that an item with few reservations stays small; later ones are whole.
 void RowChunks::add_room() {
   if (end_ % kChunkRows == 0) {
-    Chunk chunk;
-    chunk.capacity = chunks_.empty() ? kFirstRows : kChunkRows;
-    chunk.rows = std::make_unique_for_overwrite<Row[]>(chunk.capacity);
-    chunk.deadline.fill(kNever);
-    chunk.ended.fill(kNever);
-    chunks_.push_back(std::move(chunk));
+    last_capacity_ = rows_.empty() ? kFirstRows : kChunkRows;
+    rows_.push_back(std::make_unique_for_overwrite<Row[]>(last_capacity_));
+    chunks_.push_back(std::make_unique<Chunk>());
     return;
   }
-  Chunk& chunk = chunks_.back();
-  const std::uint32_t capacity = std::min(2 * chunk.capacity, kChunkRows);
+  const std::uint32_t capacity = std::min(2 * last_capacity_, kChunkRows);
   auto rows = std::make_unique_for_overwrite<Row[]>(capacity);
-  std::copy_n(chunk.rows.get(), chunk.capacity, rows.get());
-  chunk.rows = std::move(rows);
-  chunk.capacity = capacity;
+  std::copy_n(rows_.back().get(), last_capacity_, rows.get());
+  rows_.back() = std::move(rows);
+  last_capacity_ = capacity;
 }
 
 std::int64_t RowChunks::quantity(RowSlot slot) const noexcept {
   const std::int64_t quantity = at(slot).inline_quantity();
-  return quantity != 0 ? quantity : chunks_[slot.value() / kChunkRows].quantities[slot.value() % kChunkRows];
+  return quantity != 0 ? quantity : chunk_of(slot).quantities[slot.value() % kChunkRows];
 }
 
 void RowChunks::set_quantity(RowSlot slot, std::int64_t quantity) {
   CHECK(quantity > 0);
   if (quantity <= Row::kInlineQuantityMax) return at(slot).set_inline_quantity(quantity);
-  auto& quantities = chunks_[slot.value() / kChunkRows].quantities;
+  auto& quantities = chunk_of(slot).quantities;
   if (!quantities) quantities = std::make_unique<std::int64_t[]>(kChunkRows);
   quantities[slot.value() % kChunkRows] = quantity;
   at(slot).set_inline_quantity(0);
 }
 
 RowChunks::Link& RowChunks::link(RowSlot slot) {
-  auto& links = chunks_[slot.value() / kChunkRows].links;
+  auto& links = chunk_of(slot).links;
   if (!links) links = std::make_unique<Link[]>(kChunkRows);
   return links[slot.value() % kChunkRows];
 }
@@ -68,15 +64,22 @@ void RowChunks::note_deadline(RowSlot slot) { lower(deadlines_, &Chunk::deadline
 
 void RowChunks::note_ended(RowSlot slot) { lower(ended_, &Chunk::ended, slot, ended_key(at(slot))); }
 
-std::optional<RowSlot> RowChunks::earliest_deadline() { return lowest(deadlines_, &Chunk::deadline, deadline_key); }
+std::optional<RowSlot> RowChunks::earliest_deadline(std::uint64_t latest, int& looks) {
+  return lowest(deadlines_, &Chunk::deadline, deadline_key, latest, looks);
+}
 
-std::optional<RowSlot> RowChunks::oldest_ended() { return lowest(ended_, &Chunk::ended, ended_key); }
+/// Not limited: a bound is left behind only by a row that is forgotten or resumed, and put right once.
+std::optional<RowSlot> RowChunks::oldest_ended() {
+  int looks = std::numeric_limits<int>::max();
+  return lowest(ended_, &Chunk::ended, ended_key, kNever - 1, looks);
+}
 
 std::size_t RowChunks::bytes() const noexcept {
-  std::size_t bytes = chunks_.capacity() * sizeof(Chunk) + deadlines_.bytes() + ended_.bytes();
-  for (const Chunk& chunk : chunks_) {
-    bytes += chunk.capacity * sizeof(Row) + (chunk.quantities ? kChunkRows * sizeof(std::int64_t) : 0) +
-             (chunk.links ? kChunkRows * sizeof(Link) : 0);
+  std::size_t bytes = (rows_.capacity() + chunks_.capacity()) * sizeof(void*) + deadlines_.bytes() + ended_.bytes();
+  for (const auto& chunk : chunks_) {
+    const std::size_t rows = chunk == chunks_.back() ? last_capacity_ : kChunkRows;
+    bytes += sizeof(Chunk) + rows * sizeof(Row) + (chunk->quantities ? kChunkRows * sizeof(std::int64_t) : 0) +
+             (chunk->links ? kChunkRows * sizeof(Link) : 0);
   }
   return bytes;
 }
@@ -89,17 +92,18 @@ std::uint64_t RowChunks::ended_key(const Row& row) noexcept { return row.ended()
 
 void RowChunks::lower(MinimumTree& tree, Bounds Chunk::*bounds, RowSlot slot, std::uint64_t key) {
   const std::size_t number = slot.value() / kChunkRows;
-  std::uint64_t& bound = (chunks_[number].*bounds)[slot.value() % kChunkRows / kBlockRows];
+  std::uint64_t& bound = (*chunks_[number].*bounds)[slot.value() % kChunkRows / kBlockRows];
   if (key >= bound) return;
   bound = key;
   if (key < tree.at(number)) tree.set(number, key);
 }
 
 template <class Key>
-std::optional<RowSlot> RowChunks::lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key) {
-  while (tree.minimum() != kNever) {
+std::optional<RowSlot> RowChunks::lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key, std::uint64_t highest,
+                                         int& looks) {
+  for (; looks > 0 && tree.minimum() <= highest; --looks) {
     const std::size_t number = tree.minimum_leaf();
-    Chunk& chunk = chunks_[number];
+    Chunk& chunk = *chunks_[number];
     const auto bound = std::min_element((chunk.*bounds).begin(), (chunk.*bounds).end());
     const auto first = static_cast<std::uint32_t>(number * kChunkRows) +
                        static_cast<std::uint32_t>(bound - (chunk.*bounds).begin()) * kBlockRows;

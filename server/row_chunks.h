@@ -31,10 +31,8 @@ class RowChunks {
   RowSlot take();
   /// Makes a slot free.
   void give_back(RowSlot slot);
-  Row& at(RowSlot slot) noexcept { return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows]; }
-  const Row& at(RowSlot slot) const noexcept {
-    return chunks_[slot.value() / kChunkRows].rows[slot.value() % kChunkRows];
-  }
+  Row& at(RowSlot slot) noexcept { return rows_[slot.value() / kChunkRows][slot.value() % kChunkRows]; }
+  const Row& at(RowSlot slot) const noexcept { return rows_[slot.value() / kChunkRows][slot.value() % kChunkRows]; }
   /// Slots ever used: 0..end-1.
   std::uint32_t end() const noexcept { return end_; }
 
@@ -47,8 +45,9 @@ class RowChunks {
   void note_ended(RowSlot slot);
   /// No RESERVED row is due before this; kNever when there is none with a deadline.
   std::uint64_t deadline_bound() const noexcept { return deadlines_.minimum(); }
-  /// The RESERVED row with the earliest deadline (of equals, the lowest slot of the first block).
-  std::optional<RowSlot> earliest_deadline();
+  /// The RESERVED row with the earliest deadline, if that is not after `latest` (of equals, the lowest slot of the first
+  /// block). Each block that it looks at takes one from `looks`; nothing, too, when none are left.
+  std::optional<RowSlot> earliest_deadline(std::uint64_t latest, int& looks);
   /// The ended row with the lowest last sequence.
   std::optional<RowSlot> oldest_ended();
 
@@ -63,6 +62,7 @@ class RowChunks {
       }
       end_ = std::min(end_, first);
       chunks_.pop_back();
+      rows_.pop_back();
     }
     return chunks_.empty();
   }
@@ -74,23 +74,32 @@ class RowChunks {
   static constexpr std::uint32_t kFirstRows = 16;
   using Bounds = std::array<std::uint64_t, kBlocks>;
 
+  /// What a chunk has besides its rows.
   struct Chunk {
-    std::unique_ptr<Row[]> rows;
-    std::uint32_t capacity = 0;                  // less than kChunkRows only in a first, small chunk
     std::unique_ptr<std::int64_t[]> quantities;  // of rows whose quantity is not inline; made when first needed
     std::unique_ptr<Link[]> links;               // of rows of users with several; made when first needed
-    Bounds deadline{};
-    Bounds ended{};
+    Bounds deadline = never();
+    Bounds ended = never();
   };
+  static constexpr Bounds never() {
+    Bounds bounds;
+    bounds.fill(kNever);
+    return bounds;
+  }
 
   void add_room();
   static std::uint64_t deadline_key(const Row& row) noexcept;
   static std::uint64_t ended_key(const Row& row) noexcept;
   void lower(MinimumTree& tree, Bounds Chunk::*bounds, RowSlot slot, std::uint64_t key);
   template <class Key>
-  std::optional<RowSlot> lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key);
+  std::optional<RowSlot> lowest(MinimumTree& tree, Bounds Chunk::*bounds, Key key, std::uint64_t highest, int& looks);
 
-  std::vector<Chunk> chunks_;
+  Chunk& chunk_of(RowSlot slot) const noexcept { return *chunks_[slot.value() / kChunkRows]; }
+
+  // Apart, and behind pointers, so that the addresses of all rows stay in the cache and growing moves only pointers.
+  std::vector<std::unique_ptr<Row[]>> rows_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::uint32_t last_capacity_ = 0;  // of the last chunk: less than kChunkRows only while there is no other
   std::uint32_t end_ = 0;
   std::uint32_t free_ = UINT32_MAX;  // the first free slot; its row names the next
   MinimumTree deadlines_;            // by chunk

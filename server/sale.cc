@@ -16,11 +16,12 @@ void Sale::add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t q
   Entry* entry = find(user, hash);
   if (entry == nullptr) {
     const UnitPool::Handle handle = pools_.several.allocate(kEntryUnits);
-    entry = reinterpret_cast<Entry*>(pools_.several.at(handle));
+    entry = &entry_at(handle);
     *entry = Entry{pools_.names.store(user), 0, 0, 0, 0};
-    users_.insert(hash, handle, [this](std::uint32_t value) {
-      return pools_.names.hash(pools_.names.user_of(reinterpret_cast<Entry*>(pools_.several.at(value))->user));
-    });
+    users_.insert(
+        hash, handle,
+        [this](std::uint32_t value) { return pools_.names.hash(pools_.names.user_of(entry_at(value).user)); },
+        [this](std::uint32_t value) { __builtin_prefetch(&entry_at(value)); });
   }
   entry->units += quantity;
   ++entry->count;
@@ -34,8 +35,7 @@ void Sale::remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_
   CHECK(entry != nullptr && entry->count > 0 && entry->units >= quantity);
   entry->units -= quantity;
   if (--entry->count == 0) {
-    const auto handle = users_.find(
-        hash, [&](std::uint32_t value) { return reinterpret_cast<Entry*>(pools_.several.at(value)) == entry; });
+    const auto handle = users_.find(hash, [&](std::uint32_t value) { return &entry_at(value) == entry; });
     users_.erase(hash, *handle);
     pools_.names.release(entry->user);
     pools_.several.release(*handle, kEntryUnits);
@@ -52,9 +52,9 @@ ItemNumber Sale::newest_item(const UserId& user) const {
 Sale::Entry* Sale::find(const UserId& user, std::uint64_t hash) const {
   Entry* found = nullptr;
   users_.find(hash, [&](std::uint32_t value) {
-    auto* entry = reinterpret_cast<Entry*>(pools_.several.at(value));
-    if (!pools_.names.is_user_of(entry->user, user)) return false;
-    found = entry;
+    Entry& entry = entry_at(value);
+    if (!pools_.names.is_user_of(entry.user, user)) return false;
+    found = &entry;
     return true;
   });
   return found;

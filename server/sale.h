@@ -38,6 +38,7 @@ class Sale {
   static constexpr std::uint32_t kUnitBytes = 8;
   static constexpr std::uint32_t kEntryUnits = sizeof(Entry) / kUnitBytes;
 
+  Entry& entry_at(UnitPool::Handle handle) const { return *reinterpret_cast<Entry*>(pools_.several.at(handle)); }
   Entry* find(const UserId& user, std::uint64_t hash) const;
 
   RowPools& pools_;

@@ -114,7 +114,7 @@ class Server {
     settings.group_bytes = group_bytes_target(options_.segment_bytes);
     settings.inventory.secret = secret;
     settings.inventory.ended_retention = options_.ended_retention;
-    if (options_.ended_max > 0) settings.inventory.ended_max = options_.ended_max;
+    settings.inventory.ended_max = options_.ended_max;
     settings.inventory.redis_view_adjusts = options_.redis_view_writes == "adjust";
     settings.sweeps = options_.sweep == "on";
     shard_ = std::make_unique<Shard>(settings);

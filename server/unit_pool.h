@@ -1,4 +1,5 @@
-// Small blocks of memory named by 32-bit handles: the cells of the indexes and the longer user names of one shard.
+// Small blocks of memory named by 32-bit handles: the longer user names of one shard, and what it knows of
+// users with several reservations.
 //
 // Blocks are whole numbers of units, cut from pages that are never moved and never given back to the system; a freed
 // block waits in the list of its size. One thread at a time.

@@ -16,7 +16,7 @@ using std::chrono::nanoseconds;
 
 class Log::Impl {
  public:
-  Impl(std::unique_ptr<LogRecovery::State> recovered, SegmentPreparer* preparer);
+  Impl(std::unique_ptr<LogRecovery::State> from, SegmentPreparer* preparer);
 
   Result<void> start();
   Result<bool> make_room(std::span<Group* const> groups);
@@ -105,6 +105,14 @@ Result<void> Log::Impl::start() {
   if (!segment) return segment.error();
   const nanoseconds now = boot();
   HOLDFAST_TRY(begin_segment(std::move(*segment), recovered->end));
+  status.written_lsn.store(written.value(), std::memory_order_relaxed);
+  status.durable_lsn.store(durable.value(), std::memory_order_release);
+  if (const auto dropped = recovered->tail.dropped_end - recovered->tail.dropped_begin; dropped > 0) {
+    recovered->notice(
+        fmt::format("{}: {} bytes behind LSN {} were dropped, nothing of them was acknowledged; {} is a copy",
+                    row_name(recovered->tail.row), dropped, written.value(),
+                    broken_path(directory, recovered->end.segment, recovered->tail.dropped_begin)));
+  }
   if (clocks.returns_held()) {
     const auto hours = std::chrono::duration_cast<std::chrono::hours>(clocks.downtime()).count();
     alarms_.raise(LogAlarm::downtime, fmt::format("the log was down for {} h by the machine's clocks: returns are held "
@@ -131,6 +139,7 @@ Result<void> Log::Impl::begin_segment(std::unique_ptr<LiveSegment> segment, cons
   HOLDFAST_TRY(segment->begin(header));
   live_ = std::move(segment);
   status.segment.store(header.number, std::memory_order_relaxed);
+  status.segment_used_bytes.store(live_->end().length_bytes, std::memory_order_relaxed);
   identity_due_ = nanoseconds(0);
   return {};
 }

@@ -5,10 +5,11 @@ namespace {
 
 constexpr std::array<std::string_view, kLogAlarms> kAlarmNames = {
     "next_segment", "mark", "space_unknown", "space_low", "slow_flush", "identity_unknown", "downtime"};
-constexpr std::array<std::string_view, 3> kSpaceTexts = {
+constexpr std::array<std::string_view, 4> kSpaceTexts = {
     "",
     "the next log segment could not be prepared; see the server's log",
     "the disk has too little free space for the log and its snapshots",
+    "the disk has not finished a write of the log for too long",
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ inline constexpr std::size_t kLogAlarms = 7;
 std::string_view alarm_name(LogAlarm alarm) noexcept;
 
 /// Whether new reservations are taken; the reason is the text after -OVERLOADED.
-enum class SpaceState : std::uint8_t { ok = 0, no_next_segment = 1, low = 2 };
+enum class SpaceState : std::uint8_t { ok = 0, no_next_segment = 1, low = 2, slow = 3 };
 /// A sentence for the reply; empty for ok.
 std::string_view space_text(SpaceState state) noexcept;
 
@@ -47,6 +47,13 @@ struct LogStatus {
   /// CLOCK_BOOTTIME when the write in flight began, 0 when none is: lets a watchdog see a flush that does not return.
   std::atomic<std::int64_t> flush_began_ns{0};
 
+  /// `space`, and `slow` when the write in flight has taken longer than the bound so far. `boot`: CLOCK_BOOTTIME now.
+  SpaceState space_at(std::chrono::nanoseconds boot, Millis flush_max) const noexcept {
+    const SpaceState state = space.load(std::memory_order_relaxed);
+    const std::int64_t began = flush_began_ns.load(std::memory_order_relaxed);
+    const bool slow = began != 0 && boot - std::chrono::nanoseconds(began) > flush_max;
+    return state == SpaceState::ok && slow ? SpaceState::slow : state;
+  }
   bool has(LogAlarm alarm) const noexcept {
     return (alarms.load(std::memory_order_relaxed) >> static_cast<unsigned>(alarm) & 1U) != 0;
   }

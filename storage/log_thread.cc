@@ -51,10 +51,10 @@ class ThreadedPreparer final : public SegmentPreparer {
       if (stopping_) return;
       const SegmentRequest request = *request_;
       lock.unlock();
-      auto outcome = prepare_segment(files_, request);
+      const auto outcome = prepare_segment(files_, request);
       lock.lock();
       request_.reset();
-      outcome_ = std::move(outcome);
+      outcome_ = outcome;
       lock.unlock();
       on_done_();
       lock.lock();

@@ -33,8 +33,7 @@ bool aligned(std::uint64_t offset, const void* bytes, std::size_t size) noexcept
 
 class BounceBuffer {
  public:
-  BounceBuffer()
-      : bytes_(static_cast<std::byte*>(::operator new (kBounceBytes, std::align_val_t{kBlockBytes}))) {}
+  BounceBuffer() : bytes_(static_cast<std::byte*>(::operator new (kBounceBytes, std::align_val_t{kBlockBytes}))) {}
   ~BounceBuffer() { ::operator delete (bytes_, std::align_val_t{kBlockBytes}); }
   BounceBuffer(const BounceBuffer&) = delete;
   BounceBuffer& operator=(const BounceBuffer&) = delete;
@@ -81,8 +80,7 @@ ErrorCode code_of(int error_number) noexcept {
 }  // namespace
 
 Error posix_error(std::string_view call, const std::string& path, int error_number) {
-  return Error::format(code_of(error_number), "{} {}: {}", call, path,
-                       std::system_category().message(error_number));
+  return Error::format(code_of(error_number), "{} {}: {}", call, path, std::system_category().message(error_number));
 }
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -121,15 +119,14 @@ Result<std::unique_ptr<File>> PosixFile::open(const std::string& path, OpenMode 
 }
 
 Result<std::size_t> PosixFile::read(std::uint64_t offset, std::span<std::byte> into) {
-  return direct_ && !aligned(offset, into.data(), into.size()) ? read_direct(offset, into)
-                                                               : read_plain(offset, into);
+  return direct_ && !aligned(offset, into.data(), into.size()) ? read_direct(offset, into) : read_plain(offset, into);
 }
 
 Result<std::size_t> PosixFile::read_plain(std::uint64_t offset, std::span<std::byte> into) {
   std::size_t done = 0;
   while (done < into.size()) {
-    const auto got = retrying(
-        [&] { return ::pread(fd_.get(), into.data() + done, into.size() - done, to_off(offset + done)); });
+    const auto got =
+        retrying([&] { return ::pread(fd_.get(), into.data() + done, into.size() - done, to_off(offset + done)); });
     if (got < 0) return error("read", errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -161,8 +158,8 @@ Result<std::size_t> PosixFile::read_direct(std::uint64_t offset, std::span<std::
 Result<void> PosixFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   CHECK(mode_ == OpenMode::create || mode_ == OpenMode::write);
   for (std::size_t done = 0; done < bytes.size();) {
-    const auto wrote = retrying(
-        [&] { return ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, to_off(offset + done)); });
+    const auto wrote =
+        retrying([&] { return ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, to_off(offset + done)); });
     if (wrote < 0) return error("write", errno);
     if (wrote == 0) return error("write", EIO);
     done += static_cast<std::size_t>(wrote);  // after a short write the next one tells the reason
@@ -176,8 +173,8 @@ Result<void> PosixFile::write_durable(std::uint64_t offset, std::span<const std:
   const auto wrote = retrying([&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), to_off(offset)); });
   if (wrote < 0) return error("write", errno);
   if (static_cast<std::size_t>(wrote) != bytes.size()) {
-    return Error::format(ErrorCode::io_failed, "write {}: only {} of {} bytes at {}", path_, wrote,
-                         bytes.size(), offset);
+    return Error::format(ErrorCode::io_failed, "write {}: only {} of {} bytes at {}", path_, wrote, bytes.size(),
+                         offset);
   }
   return direct_ ? Result<void>{} : sync();
 }

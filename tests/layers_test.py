@@ -30,9 +30,10 @@ HEAVY = re.compile(r"#include <(boost/asio|boost/beast|librdkafka|pqxx|prometheu
 LONG = {}
 FILE_LINES_MAX = 450
 FUNCTION_LINES_MAX = 70
+# In pieces, so that these lines are none themselves.
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|for n" r"ow|not impl" r"emented)\b")
 MACHINE_PATH = re.compile(r"(/wo" r"rk/|/ro" r"ot/|/ho" r"me/[a-z])")
-SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|time\.sleep)\b|^\s*sleep [0-9]")
+SLEEP = re.compile(r"\b(sle" r"ep_for|sle" r"ep_until|usl" r"eep|time\.sle" r"ep)\b|^\s*sle" r"ep [0-9]")
 TEXT = {".h", ".cc", ".c", ".def", ".sh", ".py", ".txt", ".md", ".cmake", ".json"}
 INCLUDE = re.compile(r'#include "([^"]+)"')
 
@@ -54,7 +55,7 @@ def check_text(path, lines):
             problem(path, number, f"a leftover: {line.strip()[:80]}")
         if MACHINE_PATH.search(line):
             problem(path, number, f"a path of one machine: {line.strip()[:80]}")
-        if path.parts[0] == "tests" and SLEEP.search(line) and path.name != "layers_test.py":
+        if path.parts[0] == "tests" and SLEEP.search(line):
             problem(path, number, f"a test that sleeps: {line.strip()[:80]}")
 
 

@@ -5,11 +5,13 @@ cd "$(dirname "$0")/.."
 
 # name | how much when run whole | of what | what it does | command, which gets the amount
 runs='
-crash     | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
-fuzz-resp |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
-cycles    |   10 | million | one user reserves and releases; memory stays where it is | cycles
-property  |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
-repeat    |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
+crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
+cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
+fuzz-records |  600 | seconds | any records against the inventory, as the reader of a log would bring them | tests/fuzz.sh inventory_apply
+fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
+fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
+property     |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
+repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 '
 
 crash() {
@@ -47,7 +49,7 @@ if (($# < 1 || $# > 2)) || [[ $1 == -* ]]; then
   echo
   while read -r line; do
     [[ -z $line ]] ||
-      printf '  %-10s %5s %-8s %s\n' "$(field 1 "$line")" "$(field 2 "$line")" "$(field 3 "$line")" "$(field 4 "$line")"
+      printf '  %-13s %5s %-8s %s\n' "$(field 1 "$line")" "$(field 2 "$line")" "$(field 3 "$line")" "$(field 4 "$line")"
   done <<<"$runs"
   printf '\nExamples:\n  tests/long.sh crash\n  tests/long.sh fuzz-resp 60\n'
   [[ ${1:-} == -h || ${1:-} == --help ]] && exit 0

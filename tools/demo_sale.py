@@ -19,8 +19,8 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "crash"))
 from resp import Connection, Lost, as_map  # noqa: E402
 
-ITEM, UNITS, USERS, CONNECTIONS, AT_ONCE = "demo", 1000, 50_000, 50, 20
-KILL_AFTER = 500  # acknowledged sales
+ITEM, UNITS, USERS, CONNECTIONS, AT_ONCE = "demo", 1000, 50_000, 50, 2
+KILL_AFTER = 300  # acknowledged sales
 
 
 class Server:
@@ -30,7 +30,7 @@ class Server:
     def start(self):
         command = [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.address[1])]
         with open(os.path.join(self.folder, "output"), "ab") as output:
-            self.process = subprocess.Popen(command, stderr=output, start_new_session=True)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
         with open(os.path.join(self.folder, "pid"), "w") as file:
             file.write(str(self.process.pid))
         wait_for(self.address, self.process)

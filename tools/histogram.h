@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace holdfast {
@@ -29,7 +30,7 @@ class Histogram {
 
   /// The value that `share` (0..1) of all values do not exceed, rounded up to its bucket's end; 0 when there are none.
   std::uint64_t percentile(double share) const noexcept {
-    const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(count_) + 0.5);
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       seen += counts_[i];
@@ -44,7 +45,7 @@ class Histogram {
 
   static std::size_t index_of(std::uint64_t value) noexcept {
     if (value < kWidth) return value;
-    const int shift = std::bit_width(value) - kBits - 1;
+    const int shift = static_cast<int>(std::bit_width(value)) - kBits - 1;
     return (static_cast<std::size_t>(shift + 1) << kBits) + ((value >> shift) & (kWidth - 1));
   }
   static std::uint64_t end_of(std::size_t index) noexcept {

@@ -1,6 +1,7 @@
-// holdfastctl: asks a running server. Short names for what operators do; anything else is sent to the server as it is.
-// Exit status: 0 done, 1 the server refused or something is wrong, 2 wrong arguments or no server.
+// holdfastctl: asks a running server, or looks into a log. Short names for what operators do; anything else is sent to
+// the server as it is. Exit status: 0 done, 1 the server refused or something is wrong, 2 wrong arguments or no server.
 #include "protocol/command_table.h"
+#include "tools/holdfastctl_log.h"
 #include "tools/resp_client.h"
 
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ class Control {
     return ok != nullptr && (ok->integer == 1 || ok->text == "1" || ok->text == "yes" || ok->text == "true");
   }
 
-  int print(const Reply& reply) {
+  int print(const Reply& reply) const {
     if (json_) {
       fmt::print("{}\n", reply_to_json(reply));
     } else {
@@ -99,6 +100,7 @@ constexpr const char* kFooter = R"(commands:
   item NAME                     an item's definition, state and counters
   reservation ITEM ID|USER      a reservation, or null
   verify [ITEM]                 counts one item or all anew; status 1 when something is wrong
+  log dump|verify ...           looks into a log without a server (log --help)
   anything else                 is sent to the server as it is: RESERVE item user, INFO, ITEM LOAD ...)";
 
 int run_command(Control& control, const Strings& words) {
@@ -125,6 +127,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "holdfastctl: no command (--help shows all)\n");
     return kUsage;
   }
+  if (words.front() == "log") return log_command(std::span(words).subspan(1));
   const auto client = RespClient::connect(server, kTimeout);
   if (!client) {
     fmt::print(stderr, "holdfastctl: {}\n", client.error().text());

@@ -56,8 +56,7 @@ class ProbeFile {
       : path_(fmt::format("{}/flush_probe.{}", options.folder, ::getpid())) {
     const auto made = must(files_.open(path_, OpenMode::create));
     const AlignedBytes zeros(kFillBytes);
-    for (std::uint64_t at = 0; prepared && at < kPreparedBytes; at += kFillBytes)
-      must(made->write(at, zeros.bytes));
+    for (std::uint64_t at = 0; prepared && at < kPreparedBytes; at += kFillBytes) must(made->write(at, zeros.bytes));
     must(made->sync());
     must(files_.sync_directory(options.folder));
     file_ = must(files_.open(path_, mode));
@@ -91,8 +90,8 @@ void print(std::string_view way, const std::vector<double>& times) {
   const auto at = [&](double part) {
     return times[static_cast<std::size_t>(static_cast<double>(times.size() - 1) * part)];
   };
-  fmt::print("{:<40} p50 {:>8.1f}  p90 {:>8.1f}  p99 {:>8.1f}  max {:>9.1f} us\n", way, at(0.5), at(0.9),
-             at(0.99), at(1));
+  fmt::print("{:<40} p50 {:>8.1f}  p90 {:>8.1f}  p99 {:>8.1f}  max {:>9.1f} us\n", way, at(0.5), at(0.9), at(0.99),
+             at(1));
 }
 
 Options parse(int count, char** words) {

@@ -3,7 +3,7 @@
 python3 crash.py --server PATH --shim PATH --undo PATH --kills N --seed S
 
 A cycle is: start, judge what the last crash left, load over several connections, die, lose power. It dies by SIGKILL at a random time,
-by SIGKILL inside a random system call on its files, or also during the recovery after that; with --live-suffix also by a failed write,
+by SIGKILL inside a random system call on its files, or also during the recovery after that; with --live-write also by a failed write,
 after which it must exit with status 74. The last line counts; exit status 1 when a cycle failed.
 """
 import argparse
@@ -34,7 +34,7 @@ def parse():
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--load-seconds", type=float, default=0.3, help="longest time of load before a kill")
     parser.add_argument("--flags", default="", help="more options for the server, as one word: --flags='--segment-bytes 256KiB'")
-    parser.add_argument("--live-suffix", help="how names of log segments end: adds cycles in which a write of one fails")
+    parser.add_argument("--live-write", help="call and suffix of writes of the live segment, such as write_durable:*; adds cycles in which one fails")
     parser.add_argument("--folder", default=".", help="where data directories are made; must not be in memory only")
     parser.add_argument("--keep", action="store_true", help="keep a copy of the files before each power cut")
     options = parser.parse_args()
@@ -58,7 +58,7 @@ class Run:
         """Starts, judges, loads, kills; raises Broken."""
         dice = random.Random(f"{self.options.seed} cycle {number}")
         ways = ["kill", "kill in call", "kill in recovery"] if self.options.shim else ["kill"]
-        ways += ["failed write"] if self.options.shim and self.options.live_suffix else []
+        ways += ["failed write"] if self.options.shim and self.options.live_write else []
         way = dice.choice(ways)
         if way == "kill in recovery" and self.ledger.items:
             self.kill_in_recovery(dice)
@@ -94,7 +94,7 @@ class Run:
             return f"any:*:{dice.randrange(20, 600)}:kill"
         if way == "failed write":
             action = dice.choice(("EIO", "EIO+half", "ENOSPC", "short"))
-            return f"write:{self.options.live_suffix}:{dice.randrange(1, 100)}:{action}:sticky"
+            return f"{self.options.live_write}:{dice.randrange(1, 100)}:{action}:sticky"
         return ""
 
     def kill_in_recovery(self, dice):

@@ -31,7 +31,7 @@ class CrashTest(unittest.TestCase):
         self.assertIn("sync #.log", done.stdout)
 
     def test_failed_writes_of_the_live_segment_too(self):
-        done = crash("--live-suffix", ".log")
+        done = crash("--live-write", "write:.log")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_each_mistake_is_found_and_told_how_to_repeat(self):

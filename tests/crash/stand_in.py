@@ -1,7 +1,7 @@
 """A small durable server that speaks the part of the protocol crash.py uses, to try crash.py itself: as it should be, and with
 mistakes (--mutant) that a crash test must find.
 
-Its log is a chain of growing files of lines, each "checksum json"; one line holds one batch of records, flushed before its replies leave.
+Its log is a chain of growing files of lines, each "checksum json"; one line, padded to whole blocks, holds one batch of records and is flushed before its replies leave.
 """
 import argparse
 import json
@@ -12,7 +12,7 @@ import socket
 import sys
 import zlib
 
-SEGMENT_BYTES = 256 * 1024
+SEGMENT_BYTES, BLOCK_BYTES = 1 << 20, 4096
 MUTANTS = ("reply-before-flush", "no-directory-sync", "append-after-damage")
 
 
@@ -142,6 +142,7 @@ class Log:
     def append(self, records):
         text = json.dumps(records).encode()
         line = b"%08x %s\n" % (zlib.crc32(text), text)
+        line += b"\n" * (-len(line) % BLOCK_BYTES)  # a torn write must not touch what was flushed before
         try:
             if self.size + len(line) > SEGMENT_BYTES:
                 self.open_segment()
@@ -157,7 +158,7 @@ class Log:
 
 def read_batches(data):
     """Up to the first line that is not whole."""
-    for line in data.split(b"\n")[:-1]:
+    for line in filter(None, data.split(b"\n")):
         checksum, _, text = line.partition(b" ")
         if checksum != b"%08x" % zlib.crc32(text):
             return

@@ -164,9 +164,8 @@ int truncate_file(int fd, off64_t size) {
 int allocate(int fd, int mode, off64_t offset, off64_t length) {
   Shim& shim = Shim::instance();
   const bool erases = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
-  const Begun begun =
-      shim.before_fallocate(fd, (mode & FALLOC_FL_KEEP_SIZE) != 0, erases, static_cast<std::uint64_t>(offset),
-                            static_cast<std::uint64_t>(length));
+  const Begun begun = shim.before_fallocate(fd, (mode & FALLOC_FL_KEEP_SIZE) != 0, erases,
+                                            static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(length));
   return change(
       begun, [&] { return ::syscall(SYS_fallocate, fd, mode, offset, length); },
       [&](int result) { shim.after_write(begun, result, 0); });
@@ -174,6 +173,8 @@ int allocate(int fd, int mode, off64_t offset, off64_t length) {
 
 }  // namespace
 
+// The names are libc's; those of its parameters are reserved words.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name, readability-identifier-naming)
 extern "C" {
 
 int open(const char* path, int flags, ...) {
@@ -194,18 +195,10 @@ int openat64(int directory_fd, const char* path, int flags, ...) {
 }
 int __open_2(const char* path, int flags) { return open_file(AT_FDCWD, path, flags, 0); }
 int __open64_2(const char* path, int flags) { return open_file(AT_FDCWD, path, flags, 0); }
-int __openat_2(int directory_fd, const char* path, int flags) {
-  return open_file(directory_fd, path, flags, 0);
-}
-int __openat64_2(int directory_fd, const char* path, int flags) {
-  return open_file(directory_fd, path, flags, 0);
-}
-int creat(const char* path, mode_t mode) {
-  return open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
-}
-int creat64(const char* path, mode_t mode) {
-  return open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
-}
+int __openat_2(int directory_fd, const char* path, int flags) { return open_file(directory_fd, path, flags, 0); }
+int __openat64_2(int directory_fd, const char* path, int flags) { return open_file(directory_fd, path, flags, 0); }
+int creat(const char* path, mode_t mode) { return open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode); }
+int creat64(const char* path, mode_t mode) { return open_file(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode); }
 
 int close(int fd) {
   Shim& shim = Shim::instance();
@@ -217,16 +210,13 @@ int close(int fd) {
 }
 
 ssize_t write(int fd, const void* bytes, size_t size) {
-  return write_bytes(fd, std::nullopt, size,
-                     [&](std::size_t limit) { return ::syscall(SYS_write, fd, bytes, limit); });
+  return write_bytes(fd, std::nullopt, size, [&](std::size_t limit) { return ::syscall(SYS_write, fd, bytes, limit); });
 }
 ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
   return write_bytes(fd, static_cast<std::uint64_t>(offset), size,
                      [&](std::size_t limit) { return ::syscall(SYS_pwrite64, fd, bytes, limit, offset); });
 }
-ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
-  return pwrite64(fd, bytes, size, offset);
-}
+ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) { return pwrite64(fd, bytes, size, offset); }
 ssize_t writev(int fd, const iovec* parts, int count) {
   return write_bytes(fd, std::nullopt, total(parts, count), [&](std::size_t limit) {
     const auto some = limited(parts, count, limit);
@@ -239,9 +229,7 @@ ssize_t pwritev64(int fd, const iovec* parts, int count, off64_t offset) {
     return ::syscall(SYS_pwritev, fd, some.data(), some.size(), offset, 0L);
   });
 }
-ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
-  return pwritev64(fd, parts, count, offset);
-}
+ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) { return pwritev64(fd, parts, count, offset); }
 
 int fsync(int fd) {
   return flush(fd, [&] { return ::syscall(SYS_fsync, fd); });
@@ -284,3 +272,4 @@ int posix_fallocate64(int fd, off64_t offset, off64_t length) {
 }
 int posix_fallocate(int fd, off_t offset, off_t length) { return posix_fallocate64(fd, offset, length); }
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name, readability-identifier-naming)

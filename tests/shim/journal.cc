@@ -1,6 +1,7 @@
 #include "tests/shim/journal.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -74,8 +75,7 @@ std::vector<JournalRecord> read_journal(const std::string& path) {
     record.at = at;
     std::memcpy(&record.header, all.data() + at, sizeof record.header);
     if (!valid(record.header, all.size() - at)) break;
-    record.payload =
-        all.substr(at + sizeof record.header, record.header.bytes - sizeof record.header - sizeof kMagic);
+    record.payload = all.substr(at + sizeof record.header, record.header.bytes - sizeof record.header - sizeof kMagic);
     at += record.header.bytes;
     records.push_back(std::move(record));
   }
@@ -88,9 +88,15 @@ void JournalWriter::open(const std::string& path) {
   const int moved = ::fcntl(static_cast<int>(fd), F_DUPFD_CLOEXEC, kDescriptorMin);
   fd_ = moved >= 0 ? moved : static_cast<int>(fd);
   if (moved >= 0) ::syscall(SYS_close, fd);
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
+    const auto records = read_journal(path);
+    const std::uint64_t end = records.empty() ? 0 : records.back().at + records.back().header.bytes;
+    if (::syscall(SYS_ftruncate, fd_, end) != 0) give_up(path, std::strerror(errno));
+  }
+  if (::flock(fd_, LOCK_SH) != 0) give_up(path, std::strerror(errno));
 }
 
-std::uint64_t JournalWriter::append(JournalHeader header, std::string_view payload) {
+std::uint64_t JournalWriter::append(JournalHeader header, std::string_view payload) const {
   header.magic = kMagic;
   header.bytes = sizeof header + payload.size() + sizeof kMagic;
   header.pid = static_cast<std::uint32_t>(::syscall(SYS_getpid));
@@ -101,7 +107,7 @@ std::uint64_t JournalWriter::append(JournalHeader header, std::string_view paylo
   return static_cast<std::uint64_t>(::lseek(fd_, 0, SEEK_CUR)) - record.size();
 }
 
-std::uint64_t JournalWriter::append(JournalHeader header, std::span<const std::string_view> texts) {
+std::uint64_t JournalWriter::append(JournalHeader header, std::span<const std::string_view> texts) const {
   std::string payload;
   for (const std::string_view text : texts) payload.append(text).push_back('\0');
   return append(header, payload);

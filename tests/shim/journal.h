@@ -44,9 +44,8 @@ enum class JournalKind : std::uint32_t {
   sync_directory = 10,
 };
 
-inline constexpr std::uint32_t kDurable =
-    1;  // done: the file was open with O_DSYNC or O_SYNC and the write succeeded
-inline constexpr std::uint32_t kFailed = 2;  // done: the write failed or was cut short
+inline constexpr std::uint32_t kDurable = 1;  // done: the file was open with O_DSYNC or O_SYNC and the write succeeded
+inline constexpr std::uint32_t kFailed = 2;   // done: the write failed or was cut short
 
 struct JournalHeader {
   std::uint32_t magic = 0;
@@ -82,12 +81,13 @@ std::vector<JournalRecord> read_journal(const std::string& path);
 
 class JournalWriter {
  public:
-  /// Opens or creates; continues where an earlier process ended. Ends the process with a message if it cannot.
+  /// Opens or creates; continues after the records of earlier processes, in place of one that a kill cut short unless
+  /// another process is at it (a shared flock says so). Ends the process with a message if it cannot.
   void open(const std::string& path);
   bool is_open() const noexcept { return fd_ >= 0; }
   /// Appends and returns where the record begins.
-  std::uint64_t append(JournalHeader header, std::string_view payload);
-  std::uint64_t append(JournalHeader header, std::span<const std::string_view> texts);
+  std::uint64_t append(JournalHeader header, std::string_view payload) const;
+  std::uint64_t append(JournalHeader header, std::span<const std::string_view> texts) const;
   /// Where the next record of this process would begin at the earliest.
   std::uint64_t end() const;
 

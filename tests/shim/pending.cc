@@ -66,9 +66,8 @@ PendingFile expand(const std::vector<Write>& writes) {
 void on_names_synced(std::vector<const JournalRecord*>& names, const JournalRecord& sync) {
   const std::string directory = sync.text(0);
   std::erase_if(names, [&](const JournalRecord* change) {
-    const bool there =
-        directory_of(change->text(0)) == directory ||
-        (change->header.kind == JournalKind::rename && directory_of(change->text(1)) == directory);
+    const bool there = directory_of(change->text(0)) == directory ||
+                       (change->header.kind == JournalKind::rename && directory_of(change->text(1)) == directory);
     return there && change->at < sync.header.position;
   });
 }
@@ -102,8 +101,7 @@ PendingState find_pending(const std::vector<JournalRecord>& records) {
         state.names.push_back(&record);
         break;
       case JournalKind::cancel:
-        std::erase_if(state.names,
-                      [&](const JournalRecord* name) { return name->at == record.header.position; });
+        std::erase_if(state.names, [&](const JournalRecord* name) { return name->at == record.header.position; });
         break;
       case JournalKind::sync_directory:
         on_names_synced(state.names, record);

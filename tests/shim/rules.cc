@@ -121,8 +121,7 @@ Verdict Rules::on_call(Call call, std::string_view path) {
 void Counters::open(const std::string& path) {
   const long fd = ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0 || ::syscall(SYS_ftruncate, fd, kSlots * sizeof(Slot)) != 0) give_up(path, std::strerror(errno));
-  void* mapped =
-      ::mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
+  void* mapped = ::mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(fd), 0);
   ::syscall(SYS_close, fd);
   if (mapped == MAP_FAILED) give_up(path, std::strerror(errno));
   slots_ = static_cast<Slot*>(mapped);

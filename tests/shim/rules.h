@@ -19,6 +19,7 @@ enum class Call : std::uint8_t {
   open_direct,
   create,
   write,
+  write_durable,
   sync,
   sync_directory,
   rename,
@@ -28,10 +29,10 @@ enum class Call : std::uint8_t {
   fallocate,
   close,
 };
-inline constexpr std::size_t kCalls = 12;
+inline constexpr std::size_t kCalls = 13;
 inline constexpr std::array<std::string_view, kCalls> kCallNames = {
-    "open",   "open_direct", "create", "write",    "sync",      "sync_directory",
-    "rename", "unlink",      "link",   "truncate", "fallocate", "close"};
+    "open",   "open_direct", "create", "write",    "write_durable", "sync", "sync_directory",
+    "rename", "unlink",      "link",   "truncate", "fallocate",     "close"};
 
 /// What the shim does to one call besides making it.
 struct Verdict {

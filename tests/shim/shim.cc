@@ -61,8 +61,8 @@ void kill_if(const Verdict& verdict) {
 }  // namespace
 
 Shim& Shim::instance() {
-  static Shim* const shim = new Shim;  // never destroyed: other destructors may still write
-  return *shim;
+  static Shim* const kShim = new Shim;  // never destroyed: other destructors may still write
+  return *kShim;
 }
 
 Shim::Shim() {
@@ -74,13 +74,11 @@ Shim::Shim() {
   rules_.parse(environment("HOLDFAST_SHIM_FAULTS"));
   counters_.open(side_ + "/counters");
   for (const JournalRecord& record : read_journal(side_ + "/journal")) {
-    any_failed_ =
-        any_failed_ || record.header.kind == JournalKind::failed_sync || (record.header.flags & kFailed) != 0;
+    any_failed_ = any_failed_ || record.header.kind == JournalKind::failed_sync || (record.header.flags & kFailed) != 0;
   }
   journal_.open(side_ + "/journal");
   root_ = canonical(root);
-  if (root_.empty() || below(side_, root_))
-    give_up(root, "its parent must exist and the side folder lie outside it");
+  if (root_.empty() || below(side_, root_)) give_up(root, "its parent must exist and the side folder lie outside it");
   ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().mutex_.unlock(); });
 }
@@ -94,8 +92,7 @@ std::string Shim::resolve(int directory_fd, const char* path) const {
 }
 
 Tracked* Shim::find(int fd) noexcept {
-  if (fd < 0 || fd >= kDescriptorsMax ||
-      !is_tracked_[static_cast<std::size_t>(fd)].load(std::memory_order_acquire))
+  if (fd < 0 || fd >= kDescriptorsMax || !is_tracked_[static_cast<std::size_t>(fd)].load(std::memory_order_acquire))
     return nullptr;
   return &tracked_[static_cast<std::size_t>(fd)];
 }
@@ -144,8 +141,7 @@ void Shim::after_close(int fd) {
   is_tracked_[static_cast<std::size_t>(fd)].store(false, std::memory_order_release);
 }
 
-Begun Shim::begin_bytes(Tracked& file, Call call, std::uint64_t offset, std::uint64_t length,
-                        std::uint64_t new_size) {
+Begun Shim::begin_bytes(Tracked& file, Call call, std::uint64_t offset, std::uint64_t length, std::uint64_t new_size) {
   Begun begun;
   if (file.reader < 0) {
     const std::string self = "/proc/self/fd/" + std::to_string(&file - tracked_.data());
@@ -157,7 +153,7 @@ Begun Shim::begin_bytes(Tracked& file, Call call, std::uint64_t offset, std::uin
   begun.verdict = decide(call, file.path);
   begun.tracked = true;
   begun.inode = file.inode;
-  begun.durable = file.durable && call == Call::write;
+  begun.durable = call == Call::write_durable;
   if (begun.verdict.error_number != 0 && !begun.verdict.half) return begun;
   begun.record = journal_.append({.kind = JournalKind::write,
                                   .inode = file.inode,
@@ -176,7 +172,7 @@ Begun Shim::before_write(int fd, std::optional<std::uint64_t> offset, std::uint6
   const std::uint64_t at = file->append ? size
                            : offset     ? *offset
                                         : static_cast<std::uint64_t>(::lseek(fd, 0, SEEK_CUR));
-  return begin_bytes(*file, Call::write, at, length, std::max(size, at + length));
+  return begin_bytes(*file, file->durable ? Call::write_durable : Call::write, at, length, std::max(size, at + length));
 }
 
 Begun Shim::before_truncate(int fd, std::uint64_t size) {
@@ -202,8 +198,7 @@ void Shim::after_write(const Begun& begun, std::int64_t result, std::uint64_t wa
   const std::lock_guard lock(mutex_);
   any_failed_ = any_failed_ || !whole;
   const std::uint32_t flags = !whole ? kFailed : begun.durable ? kDurable : 0;
-  journal_.append({.kind = JournalKind::done, .flags = flags, .inode = begun.inode, .position = begun.record},
-                  "");
+  journal_.append({.kind = JournalKind::done, .flags = flags, .inode = begun.inode, .position = begun.record}, "");
 }
 
 Begun Shim::before_sync(int fd) {
@@ -316,10 +311,9 @@ std::string Shim::save(const std::string& path) {
   const std::uint64_t inode = inode_of(path);
   if (inode == 0) return {};
   for (;;) {
-    const std::string link = side_ + "/saved-" + std::to_string(inode) + "-" + std::to_string(++saved_count_);
+    std::string link = side_ + "/saved-" + std::to_string(inode) + "-" + std::to_string(++saved_count_);
     if (::syscall(SYS_linkat, AT_FDCWD, path.c_str(), AT_FDCWD, link.c_str(), 0) == 0) return link;
-    if (errno != EEXIST)
-      give_up("saving " + path, std::strerror(errno));  // the side folder is on the same file system
+    if (errno != EEXIST) give_up("saving " + path, std::strerror(errno));  // the side folder is on the same file system
   }
 }
 

@@ -75,8 +75,7 @@ class Shim {
   Tracked* find(int fd) noexcept;
   /// Counts the call and asks the rules. Under the mutex.
   Verdict decide(Call call, const std::string& path);
-  Begun begin_bytes(Tracked& file, Call call, std::uint64_t offset, std::uint64_t length,
-                    std::uint64_t new_size);
+  Begun begin_bytes(Tracked& file, Call call, std::uint64_t offset, std::uint64_t length, std::uint64_t new_size);
   /// A link to the file in the side folder, so that the name can come back; empty if there is no such file.
   std::string save(const std::string& path);
   /// Removes the links that no undo needs once the directory is durable up to this record.

@@ -79,8 +79,7 @@ long read_sectors(const Words& words) {
   struct stat status {};
   ::fstat(fd, &status);
   const AlignedBlocks blocks(static_cast<std::size_t>(status.st_size) / kBlockBytes + 1, 0);
-  const auto got =
-      ::pread(fd, blocks.bytes, static_cast<std::size_t>(status.st_size) / kBlockBytes * kBlockBytes, 0);
+  const auto got = ::pread(fd, blocks.bytes, static_cast<std::size_t>(status.st_size) / kBlockBytes * kBlockBytes, 0);
   for (ssize_t at = 0; at < got; at += static_cast<ssize_t>(kSectorBytes)) {
     std::printf("%d ", static_cast<unsigned char>(blocks.bytes[at]));
   }
@@ -116,13 +115,13 @@ long run_threads(int count) {
   const AlignedBlocks zeros(static_cast<std::size_t>(kThreadBlocks), 0);
   for (int number = 0; number < count; ++number) {
     const int fd = ::open(path("thread" + std::to_string(number)).c_str(), O_RDWR | O_CREAT, 0600);
-    if (::pwrite(fd, zeros.bytes, static_cast<std::size_t>(kThreadBlocks) * kBlockBytes, 0) < 0 ||
-        ::fsync(fd) != 0)
+    if (::pwrite(fd, zeros.bytes, static_cast<std::size_t>(kThreadBlocks) * kBlockBytes, 0) < 0 || ::fsync(fd) != 0)
       return -1;
     ::close(fd);
   }
   if (sync_directory() != 0) return -1;
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(count));
   for (int number = 0; number < count; ++number) threads.emplace_back(write_for_ever, number);
   for (std::thread& thread : threads) thread.join();
   return 0;

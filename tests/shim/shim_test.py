@@ -96,7 +96,7 @@ class Bytes(unittest.TestCase):
         self.assertFalse(set().union(*seen) <= {0, 1, 2})
 
     def test_a_durable_write_stays_and_the_one_in_flight_is_torn(self):
-        seen = self.outcomes("close:a", "durable:a", "write:a:0:1:2", "write:a:1:1:3", faults="write:a:3:kill")
+        seen = self.outcomes("close:a", "durable:a", "write:a:0:1:2", "write:a:1:1:3", faults="write_durable:a:2:kill")
         self.assertEqual({content[:SECTORS] for content in seen}, {(2,) * SECTORS})
         self.assertGreater(len({content[SECTORS:] for content in seen}), 5)
 
@@ -116,6 +116,17 @@ class Bytes(unittest.TestCase):
     def test_what_one_process_left_the_next_can_sync(self):
         with Folder() as folder:
             folder.run(*PREPARE, "write:a:0:2:2", "kill")
+            folder.run("open:a", "sync:a", "kill")
+            folder.cut_power(1, "--manner", "lost")
+            self.assertEqual(folder.sectors("a"), [2] * 16)
+
+    def test_a_journal_record_that_the_kill_cut_short_hides_nothing_after_it(self):
+        with Folder() as folder:
+            folder.run(*PREPARE, "write:a:0:2:2", "kill")
+            with open(os.path.join(folder.side, "journal"), "r+b") as journal:
+                begin = journal.read(60)
+                journal.seek(0, os.SEEK_END)
+                journal.write(begin)
             folder.run("open:a", "sync:a", "kill")
             folder.cut_power(1, "--manner", "lost")
             self.assertEqual(folder.sectors("a"), [2] * 16)

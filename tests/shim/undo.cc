@@ -78,21 +78,25 @@ std::string garbage(std::uint64_t seed) {
   return {noise.begin(), noise.end()};
 }
 
+std::vector<SectorVersion> newest_first(const std::vector<SectorVersion>& versions) {
+  return {versions.rbegin(), versions.rend()};
+}
+
 /// Decides on one sector: kept; or one of its older contents, each `lost` going one write further back; or
 /// spoiled. Empty: leave it.
 std::string decide(std::uint64_t sector, const std::vector<SectorVersion>& versions,
                    simulation::CrashChooser& chooser) {
   std::string content;
-  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
-    if (version->failed) {  // the page was marked clean: no later write-back brings it to the disk
-      content = content_of(*version, sector);
+  for (const SectorVersion& version : newest_first(versions)) {
+    if (version.failed) {  // the page was marked clean: no later write-back brings it to the disk
+      content = content_of(version, sector);
       continue;
     }
     switch (static_cast<SectorFate>(chooser.choose(ChoicePoint::sector, simulation::kSectorFates))) {
       case SectorFate::kept:
         return content;
       case SectorFate::lost:
-        content = content_of(*version, sector);
+        content = content_of(version, sector);
         break;
       case SectorFate::zeroed:
         return std::string(kSectorBytes, '\0');
@@ -103,15 +107,13 @@ std::string decide(std::uint64_t sector, const std::vector<SectorVersion>& versi
   return content;
 }
 
-void undo_file(const std::string& path, const PendingFile& file, simulation::CrashChooser& chooser,
-               Tally& tally) {
+void undo_file(const std::string& path, const PendingFile& file, simulation::CrashChooser& chooser, Tally& tally) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   struct stat status {};
   if (fd < 0 || ::fstat(fd, &status) != 0) give_up(path, std::strerror(errno));
   off_t size = status.st_size;
   if (!file.old_sizes.empty()) {
-    const auto chosen =
-        chooser.choose(ChoicePoint::size, static_cast<std::uint32_t>(file.old_sizes.size() + 1));
+    const auto chosen = chooser.choose(ChoicePoint::size, static_cast<std::uint32_t>(file.old_sizes.size() + 1));
     if (chosen < file.old_sizes.size()) size = static_cast<off_t>(file.old_sizes[chosen]);
     ++tally.sizes_open;
   }

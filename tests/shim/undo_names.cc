@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -104,10 +105,9 @@ std::size_t undo_names(const std::string& root, const std::vector<const JournalR
     if (change->header.kind != JournalKind::create && !saved.empty()) sources[inode_of(saved)] = saved;
   }
   Names before = now;
-  std::vector<const JournalRecord*> made;
-  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    if (take_back(before, **change)) made.insert(made.begin(), *change);
-  }
+  std::vector<const JournalRecord*> made(changes.rbegin(), changes.rend());
+  std::erase_if(made, [&before](const JournalRecord* change) { return !take_back(before, *change); });
+  std::reverse(made.begin(), made.end());
   simulation::DiskNames names;
   std::set<std::string> directories;
   for (const auto& [path, inode] : before) {
@@ -124,7 +124,8 @@ std::size_t undo_names(const std::string& root, const std::vector<const JournalR
   Names wanted;
   for (const std::string& directory : directories) {
     for (const std::string& name : names.list(directory)) {
-      wanted[directory + "/" + name] = *names.find(directory + "/" + name);
+      const std::string path = std::string(directory).append("/").append(name);
+      wanted[path] = *names.find(path);
     }
   }
   for (const auto& [path, inode] : now) sources[inode] = path;

@@ -58,8 +58,7 @@ void DiskNames::sync(const std::string& directory) {
 
 void DiskNames::crash(CrashChooser& chooser) {
   std::vector<bool> keep;
-  for (std::size_t at = 0; at < pending_.size(); ++at)
-    keep.push_back(chooser.choose(ChoicePoint::entry, 2) == 0);
+  for (std::size_t at = 0; at < pending_.size(); ++at) keep.push_back(chooser.choose(ChoicePoint::entry, 2) == 0);
   settle(std::move(keep));
   pending_.clear();
   current_ = durable_;
@@ -67,15 +66,13 @@ void DiskNames::crash(CrashChooser& chooser) {
 
 bool DiskNames::reachable(InodeNumber inode) const {
   const auto is_it = [inode](const auto& entry) { return entry.second == inode; };
-  return std::any_of(current_.begin(), current_.end(), is_it) ||
-         std::any_of(durable_.begin(), durable_.end(), is_it) ||
-         std::any_of(pending_.begin(), pending_.end(),
-                     [inode](const Change& change) { return change.inode == inode; });
+  return std::any_of(current_.begin(), current_.end(), is_it) || std::any_of(durable_.begin(), durable_.end(), is_it) ||
+         std::any_of(pending_.begin(), pending_.end(), [inode](const Change& change) { return change.inode == inode; });
 }
 
 std::uint64_t DiskNames::links(InodeNumber inode) const {
-  return static_cast<std::uint64_t>(std::count_if(
-      current_.begin(), current_.end(), [inode](const auto& entry) { return entry.second == inode; }));
+  return static_cast<std::uint64_t>(
+      std::count_if(current_.begin(), current_.end(), [inode](const auto& entry) { return entry.second == inode; }));
 }
 
 void DiskNames::apply(Names& names, const Change& change) {

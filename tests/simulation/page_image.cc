@@ -76,10 +76,9 @@ std::size_t PageImage::read(std::uint64_t offset, std::span<std::byte> into) con
 }
 
 void PageImage::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-  for_each_page(offset, bytes.size(),
-                [&](std::uint64_t index, std::size_t begin, std::size_t end, std::size_t done) {
-                  set_page(index, with_bytes(page(index), begin, bytes.subspan(done, end - begin)));
-                });
+  for_each_page(offset, bytes.size(), [&](std::uint64_t index, std::size_t begin, std::size_t end, std::size_t done) {
+    set_page(index, with_bytes(page(index), begin, bytes.subspan(done, end - begin)));
+  });
   size_ = std::max(size_, offset + bytes.size());
 }
 

@@ -22,9 +22,7 @@ class Dice {
   /// 0 .. ways-1. REQUIRES: ways >= 1.
   std::uint64_t below(std::uint64_t ways) noexcept { return next() % ways; }
   /// True `numerator` times in `denominator`.
-  bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept {
-    return below(denominator) < numerator;
-  }
+  bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept { return below(denominator) < numerator; }
 
   void fill(std::span<std::uint8_t> bytes) noexcept {
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {

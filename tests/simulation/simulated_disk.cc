@@ -46,8 +46,7 @@ Result<std::vector<std::string>> SimulatedDisk::list(const std::string& raw_dire
   end(*fault);
   auto names = names_.list(directory);
   for (const std::string& other : directories_) {
-    if (other != directory && parent_directory(other) == directory)
-      names.push_back(other.substr(other.rfind('/') + 1));
+    if (other != directory && parent_directory(other) == directory) names.push_back(other.substr(other.rfind('/') + 1));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -101,8 +100,7 @@ Result<void> SimulatedDisk::sync_directory(const std::string& raw_directory) {
   const std::string directory = clean(raw_directory);
   const auto fault = begin(IoCall::sync_directory, directory);
   if (!fault) return fault.error();
-  if (!directories_.contains(directory))
-    return failure(IoCall::sync_directory, directory, ErrorCode::not_found);
+  if (!directories_.contains(directory)) return failure(IoCall::sync_directory, directory, ErrorCode::not_found);
   end(*fault);
   names_.sync(directory);
   forget_unreachable();
@@ -195,21 +193,18 @@ Error SimulatedDisk::failure(IoCall call, const std::string& path, ErrorCode cod
 }
 
 Result<const Fault*> SimulatedDisk::note(IoCall call, SiteIndex site, const std::string& path) {
-  if (power_off_)
-    return Error::format(ErrorCode::io_failed, "{} {}: the power is off", io_call_name(call), path);
+  if (power_off_) return Error::format(ErrorCode::io_failed, "{} {}: the power is off", io_call_name(call), path);
   const Fault* fault = plan_.on_call(call, site, path);
   if (clock_ != nullptr) {
     const bool slow = fault != nullptr && fault->kind == FaultKind::delay;
-    clock_->advance(latency_[static_cast<std::size_t>(call)] +
-                    (slow ? fault->delay : std::chrono::nanoseconds(0)));
+    clock_->advance(latency_[static_cast<std::size_t>(call)] + (slow ? fault->delay : std::chrono::nanoseconds(0)));
   }
   return fault;
 }
 
 Result<const Fault*> SimulatedDisk::begin(IoCall call, SiteIndex site, const std::string& path) {
   auto fault = note(call, site, path);
-  if (fault && *fault != nullptr && (*fault)->kind == FaultKind::fail)
-    return failure(call, path, (*fault)->error);
+  if (fault && *fault != nullptr && (*fault)->kind == FaultKind::fail) return failure(call, path, (*fault)->error);
   return fault;
 }
 
@@ -220,8 +215,7 @@ void SimulatedDisk::end(const Fault* fault) {
 }
 
 Result<InodeNumber> SimulatedDisk::make_file(const std::string& path) {
-  if (!directories_.contains(parent_directory(path)))
-    return failure(IoCall::create, path, ErrorCode::not_found);
+  if (!directories_.contains(parent_directory(path))) return failure(IoCall::create, path, ErrorCode::not_found);
   const InodeNumber inode = next_inode_++;
   Entry& entry = files_[inode];
   entry.path = path;
@@ -251,9 +245,8 @@ Result<void> SimulatedDisk::write(Entry& entry, const Fault* fault, std::uint64_
 }
 
 void SimulatedDisk::forget_unreachable() {
-  std::erase_if(files_, [this](const auto& file) {
-    return file.second.open_count == 0 && !names_.reachable(file.first);
-  });
+  std::erase_if(files_,
+                [this](const auto& file) { return file.second.open_count == 0 && !names_.reachable(file.first); });
 }
 
 void SimulatedDisk::begin_process() {

@@ -68,9 +68,7 @@ class SimulatedDisk final : public FileSystem {
   std::size_t pending_sectors() const noexcept;
   std::size_t pending_entries() const noexcept { return names_.pending(); }
   std::uint64_t used_bytes() const noexcept;
-  std::vector<std::string> names_in(const std::string& directory) const {
-    return names_.list(clean(directory));
-  }
+  std::vector<std::string> names_in(const std::string& directory) const { return names_.list(clean(directory)); }
   /// The file as a process would read it, damage included.
   std::vector<std::byte> contents(const std::string& path) const;
   /// To damage it, or to see what it was before that.
@@ -92,9 +90,7 @@ class SimulatedDisk final : public FileSystem {
   Result<const Fault*> note(IoCall call, SiteIndex site, const std::string& path);
   /// The same, and an error where the fault says that the call fails.
   Result<const Fault*> begin(IoCall call, SiteIndex site, const std::string& path);
-  Result<const Fault*> begin(IoCall call, const std::string& path) {
-    return begin(call, plan_.site(path), path);
-  }
+  Result<const Fault*> begin(IoCall call, const std::string& path) { return begin(call, plan_.site(path), path); }
   /// The call's effect is pending: here the power goes, if it was to.
   void end(const Fault* fault);
   Result<InodeNumber> make_file(const std::string& path);

@@ -32,8 +32,7 @@ class SimulatedFile final : public File {
 
 class SimulatedLock final : public FileLock {
  public:
-  SimulatedLock(SimulatedDisk& disk, std::string path)
-      : disk_(disk), path_(std::move(path)), process_(disk.process_) {}
+  SimulatedLock(SimulatedDisk& disk, std::string path) : disk_(disk), path_(std::move(path)), process_(disk.process_) {}
   ~SimulatedLock() override;
   SimulatedLock(const SimulatedLock&) = delete;
   SimulatedLock& operator=(const SimulatedLock&) = delete;

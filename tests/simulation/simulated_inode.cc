@@ -32,19 +32,18 @@ std::size_t SimulatedInode::read_past_cache(std::uint64_t offset, std::span<std:
 
 void SimulatedInode::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  for_each_page(offset, bytes.size(),
-                [&](std::uint64_t index, std::size_t begin, std::size_t end, std::size_t done) {
-                  const auto part = bytes.subspan(done, end - begin);
-                  PagePtr content = with_bytes(cached_.page(index), begin, part);
-                  cached_.set_page(index, content);
-                  pending_.push_back({index, sector_mask(begin, end), std::move(content)});
-                  if (const auto found = damaged_pages_.find(index); found != damaged_pages_.end()) {
-                    if (part.size() == kPageBytes)
-                      damaged_pages_.erase(found);
-                    else
-                      damage_page(index, begin, part);
-                  }
-                });
+  for_each_page(offset, bytes.size(), [&](std::uint64_t index, std::size_t begin, std::size_t end, std::size_t done) {
+    const auto part = bytes.subspan(done, end - begin);
+    PagePtr content = with_bytes(cached_.page(index), begin, part);
+    cached_.set_page(index, content);
+    pending_.push_back({index, sector_mask(begin, end), std::move(content)});
+    if (const auto found = damaged_pages_.find(index); found != damaged_pages_.end()) {
+      if (part.size() == kPageBytes)
+        damaged_pages_.erase(found);
+      else
+        damage_page(index, begin, part);
+    }
+  });
   const std::uint64_t end = offset + bytes.size();
   if (damaged_size_ && *damaged_size_ < end) damaged_size_ = end;
   if (end <= cached_.size()) return;
@@ -121,10 +120,9 @@ void SimulatedInode::flip_bit(std::uint64_t offset, unsigned bit) {
 }
 
 void SimulatedInode::overwrite_behind(std::uint64_t offset, std::span<const std::byte> bytes) {
-  for_each_page(offset, bytes.size(),
-                [&](std::uint64_t index, std::size_t begin, std::size_t end, std::size_t done) {
-                  damage_page(index, begin, bytes.subspan(done, end - begin));
-                });
+  for_each_page(offset, bytes.size(), [&](std::uint64_t index, std::size_t begin, std::size_t end, std::size_t done) {
+    damage_page(index, begin, bytes.subspan(done, end - begin));
+  });
 }
 
 void SimulatedInode::truncate_behind(std::uint64_t size) {
@@ -154,8 +152,7 @@ PageImage SimulatedInode::with_damage(PageImage image) const {
 
 void SimulatedInode::damage_page(std::uint64_t index, std::size_t at, std::span<const std::byte> bytes) {
   const auto found = damaged_pages_.find(index);
-  damaged_pages_[index] =
-      with_bytes(found == damaged_pages_.end() ? cached_.page(index) : found->second, at, bytes);
+  damaged_pages_[index] = with_bytes(found == damaged_pages_.end() ? cached_.page(index) : found->second, at, bytes);
 }
 
 void SimulatedInode::settle_sectors(const PendingPage& page, CrashChooser& chooser) {

@@ -31,6 +31,11 @@ Request request_of(const CommandEntry& entry, std::size_t count) {
   return words;
 }
 
+bool has_subcommands(std::string_view name) {
+  return std::any_of(command_table().begin(), command_table().end(),
+                     [&](const CommandEntry& entry) { return entry.name == name && !entry.subcommand.empty(); });
+}
+
 std::size_t least_words(const CommandEntry& entry) { return static_cast<std::size_t>(std::abs(entry.arity)); }
 
 }  // namespace
@@ -79,7 +84,9 @@ TEST_CASE("command table: a number of words that does not fit is refused, one th
     CAPTURE(entry.syntax);
     const std::size_t least = least_words(entry);
     CHECK(find_command(request_of(entry, least)).has_value());
-    CHECK(find_command(request_of(entry, least + 1)).has_value() == (entry.arity < 0));
+    // Behind a name that also has subcommands a further word is one of these.
+    const bool takes_more = entry.arity < 0 && !(entry.subcommand.empty() && has_subcommands(entry.name));
+    CHECK(find_command(request_of(entry, least + 1)).has_value() == takes_more);
     if (least > (entry.subcommand.empty() ? 1U : 2U))
       CHECK_FALSE(find_command(request_of(entry, least - 1)).has_value());
   }
@@ -119,6 +126,12 @@ TEST_CASE("command table: an unknown subcommand names itself and the help") {
   CHECK(found({"ITEM", ""}) == "error: unknown subcommand ''. Try ITEM HELP.");
   CHECK(found({"ITEM", std::string(129, 's')}) ==
         "error: unknown subcommand '" + std::string(128, 's') + "'. Try ITEM HELP.");
+}
+
+TEST_CASE("command table: a command that stands alone and has subcommands is both") {
+  CHECK(found({"COMMAND"}) == "COMMAND");
+  CHECK(found({"command", "count"}) == "COMMAND COUNT");
+  CHECK(found({"COMMAND", "FOO"}) == "error: unknown subcommand 'FOO'. Try COMMAND HELP.");
 }
 
 TEST_CASE("command table: a name and its subcommand in one word are no command") {

@@ -54,7 +54,8 @@ TEST_CASE("resp parser: lines are requests, with quotes as Redis has them") {
 
 TEST_CASE("resp parser: blank lines and empty arrays are skipped, also between kinds of requests") {
   CHECK(parse("\r\n\n*0\r\n*-1\r\n*-5\r\n" + command({"PING"})) == "[PING]\n");
-  CHECK(parse("SET b 2\n\r\n" + command({"ECHO", "\x01\r\n*"}) + "PING\r\n") == "[SET][b][2]\n[ECHO][\x01\r\n*]\n[PING]\n");
+  CHECK(parse("SET b 2\n\r\n" + command({"ECHO", "\x01\r\n*"}) + "PING\r\n") ==
+        "[SET][b][2]\n[ECHO][\x01\r\n*]\n[PING]\n");
 }
 
 TEST_CASE("resp parser: the two bytes behind a word are not looked at") {
@@ -99,9 +100,27 @@ namespace {
 
 /// Bytes in which everything the parser knows is likely: whole requests, damaged ones, noise.
 std::string random_stream(std::mt19937& random) {
-  static const std::string kParts[] = {"*1\r\n$4\r\nPING\r\n", "*2\r\n", "$3\r\nabc\r\n", "$0\r\n\r\n", "$12\r\nhello, world\r\n", "PING\r\n",
-                                       "\r\n", "\n", "*0\r\n", "*-1\r\n", "\"a b\" 'c'\n", "\"", "'", "\\x41", "\r", "*", "$", "-1", "17",
-                                       "*3\r\n$7\r\nRESERVE\r\n$4\r\nitem\r\n$1\r\nu\r\n", "$100\r\n"};
+  static const std::string kParts[] = {"*1\r\n$4\r\nPING\r\n",
+                                       "*2\r\n",
+                                       "$3\r\nabc\r\n",
+                                       "$0\r\n\r\n",
+                                       "$12\r\nhello, world\r\n",
+                                       "PING\r\n",
+                                       "\r\n",
+                                       "\n",
+                                       "*0\r\n",
+                                       "*-1\r\n",
+                                       "\"a b\" 'c'\n",
+                                       "\"",
+                                       "'",
+                                       "\\x41",
+                                       "\r",
+                                       "*",
+                                       "$",
+                                       "-1",
+                                       "17",
+                                       "*3\r\n$7\r\nRESERVE\r\n$4\r\nitem\r\n$1\r\nu\r\n",
+                                       "$100\r\n"};
   std::string bytes;
   for (int parts = static_cast<int>(random() % 12); parts >= 0; --parts) {
     if (random() % 8 == 0) bytes += static_cast<char>(random() % 256);

@@ -188,10 +188,9 @@ TEST_CASE("allocation: fresh reservations take memory by chunks, segments and pa
     driver.run({"RESERVE", "a", user.view()});
   }
   const std::size_t grown = allocations - before;
-  const std::uint64_t chunks = kCommands / RowChunks::kChunkRows;
+  const std::uint64_t chunks = 2 * kCommands / RowChunks::kChunkRows;  // the rows, and what else a chunk has
   const std::uint64_t segments = 2 * kCommands / (32 * 64);
-  const std::uint64_t pages =
-      2 * kCommands * CellIndex::kCellBytes * 2 / (UnitPool::kPageUnits * CellIndex::kUnitBytes);
+  const std::uint64_t pages = 2 * kCommands * CellIndex::kCellBytes * 2 / CellPool::kPageBytes;
   MESSAGE(grown << " allocations, " << (bytes_live - bytes_before) / kCommands << " bytes a reservation");
   CHECK(grown <= chunks + segments + pages + 150);
 }
@@ -223,7 +222,7 @@ TEST_CASE("allocation: cycles of reserve and release by one user do not make mem
   }
   MESSAGE(cycles << " cycles, " << bytes_live << " bytes");
   // Buckets of the index still find their sizes: a page of the pool more, whatever the number of cycles.
-  constexpr std::size_t kSlack = 2 * std::size_t{UnitPool::kPageUnits} * CellIndex::kUnitBytes;
+  constexpr std::size_t kSlack = 4 * std::size_t{CellPool::kPageBytes};
   CHECK(bytes_live <= bytes_at_half + kSlack);
   CHECK(bytes_of(driver.inventory().memory()) <= counted_at_half + kSlack);
   CHECK(bytes_live < 8'000'000);

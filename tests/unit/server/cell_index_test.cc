@@ -47,13 +47,13 @@ class Checked {
   }
   const std::map<std::uint64_t, std::uint32_t>& expected() const { return expected_; }
   CellIndex& index() { return index_; }
-  UnitPool& pool() { return pool_; }
+  CellPool& pool() { return pool_; }
 
  private:
   std::uint64_t hash(std::uint64_t key) const { return simulation::Dice(key).next() & mask_; }
 
   std::uint64_t mask_;
-  UnitPool pool_{CellIndex::kUnitBytes};
+  CellPool pool_;
   CellIndex index_{pool_};
   std::vector<std::uint64_t> keys_;
   std::map<std::uint64_t, std::uint32_t> expected_;
@@ -114,7 +114,7 @@ TEST_CASE("cell index: keys of one hash, or of one tag, are told apart by the ca
 }
 
 TEST_CASE("cell index: taking it down step by step shows each value once") {
-  UnitPool pool(CellIndex::kUnitBytes);
+  CellPool pool;
   CellIndex index(pool);
   const auto hash_of = [](std::uint32_t value) { return simulation::Dice(value).next(); };
   for (std::uint32_t value = 0; value < 5'000; ++value) index.insert(hash_of(value), value, hash_of);

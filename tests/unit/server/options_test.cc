@@ -29,6 +29,10 @@ TEST_CASE("options: the defaults of the table") {
 }
 
 TEST_CASE("options: durations are milliseconds or carry a unit, bytes likewise") {
+  CHECK(!read({}).options.ended_max.has_value());
+  CHECK(!read({"--ended-max", "auto"}).options.ended_max.has_value());
+  CHECK(read({"--ended-max", "0"}).options.ended_max == 0U);
+  CHECK(read({"--ended-max", "few"}).exit_status != 0);
   CHECK(read({"--ended-retention", "300"}).options.ended_retention == Millis(300));
   CHECK(read({"--ended-retention", "500ms"}).options.ended_retention == Millis(500));
   CHECK(read({"--downtime-max", "2d"}).options.downtime_max == std::chrono::hours(48));

@@ -80,7 +80,9 @@ TEST_CASE("row chunks: a row without a deadline is never due") {
   RowChunks chunks;
   reserved(chunks, Row::kNoDeadline);
   CHECK(chunks.deadline_bound() == RowChunks::kNever);
-  CHECK(!chunks.earliest_deadline());
+  int looks = 100;
+  CHECK(!chunks.earliest_deadline(Row::kTimeMax, looks));
+  CHECK(looks == 100);
 }
 
 TEST_CASE("row chunks: the earliest deadline and the oldest ended row are found, whatever happens to rows") {
@@ -122,7 +124,8 @@ TEST_CASE("row chunks: the earliest deadline and the oldest ended row are found,
       }
       REQUIRE(chunks.deadline_bound() <= smallest(deadlines));
       if (!dice.chance(1, 3)) continue;
-      const auto due = chunks.earliest_deadline();
+      int looks = 1'000'000;
+      const auto due = chunks.earliest_deadline(RowChunks::kNever - 1, looks);
       REQUIRE(due.has_value() == !deadlines.empty());
       if (due) REQUIRE(deadlines.at(due->value()) == smallest(deadlines));
       const auto oldest = chunks.oldest_ended();

@@ -38,6 +38,5 @@ TEST_CASE("fault_plan: calls are counted by kind and by site") {
   plan.on_call(IoCall::read, plan.site("mark"), "mark");
   CHECK(plan.calls() == 5);
   CHECK(plan.calls(IoCall::sync) == 4);
-  CHECK(plan.calls_by_site() ==
-        std::map<std::string, std::uint64_t>{{"sync segment-#.log", 4}, {"read mark", 1}});
+  CHECK(plan.calls_by_site() == std::map<std::string, std::uint64_t>{{"sync segment-#.log", 4}, {"read mark", 1}});
 }

@@ -7,9 +7,7 @@ using namespace holdfast::simulation;
 
 namespace {
 
-std::vector<std::byte> filled(std::size_t size, int value) {
-  return std::vector<std::byte>(size, std::byte(value));
-}
+std::vector<std::byte> filled(std::size_t size, int value) { return std::vector<std::byte>(size, std::byte(value)); }
 
 std::vector<std::byte> all_of(const PageImage& image) {
   std::vector<std::byte> bytes(image.size());

@@ -102,8 +102,7 @@ TEST_CASE("simulated_disk: a growing file may end at any of its sizes, before or
     SimulatedDisk disk;
     prepare(disk, "d/a", 0);
     const auto file = must_open(disk, "d/a", OpenMode::write);
-    for (std::uint64_t block = 0; block < 3; ++block)
-      REQUIRE(file->write(block * 4096, Blocks(1, 7)).has_value());
+    for (std::uint64_t block = 0; block < 3; ++block) REQUIRE(file->write(block * 4096, Blocks(1, 7)).has_value());
     disk.crash(seed);
     const Ints found = sectors(disk, "d/a");
     ++sizes[found.size()];
@@ -136,8 +135,7 @@ TEST_CASE("simulated_disk: an unsynced rename of a synced file leaves the file u
   }
 }
 
-TEST_CASE(
-    "simulated_disk: same calls and seeds, same bytes; and a hundred thousand crashes a minute leave room") {
+TEST_CASE("simulated_disk: same calls and seeds, same bytes; and a hundred thousand crashes a minute leave room") {
   constexpr std::uint64_t kCycles = 2000;
   const auto start = std::chrono::steady_clock::now();
   std::array<std::uint64_t, 2> sums{};
@@ -148,13 +146,11 @@ TEST_CASE(
       crash_in(disk, 1 + seed % 14, batches);
       disk.crash(seed);
       for (const std::string& name : disk.names_in("log")) {
-        for (const std::byte byte : disk.contents("log/" + name))
-          sum = sum * 31 + std::to_integer<unsigned>(byte);
+        for (const std::byte byte : disk.contents("log/" + name)) sum = sum * 31 + std::to_integer<unsigned>(byte);
       }
     }
   }
   CHECK(sums[0] == sums[1]);
-  const std::chrono::duration<double, std::micro> each =
-      (std::chrono::steady_clock::now() - start) / (2 * kCycles);
+  const std::chrono::duration<double, std::micro> each = (std::chrono::steady_clock::now() - start) / (2 * kCycles);
   MESSAGE("one cycle: " << each.count() << " us");
 }

@@ -10,18 +10,16 @@ namespace holdfast::simulation {
 /// Blocks of 4 KiB, aligned for durable writes, all bytes the same.
 class Blocks {
  public:
-  Blocks(std::size_t count, int value)
-      : bytes_(new (std::align_val_t{kBlockBytes}) std::byte[count * kBlockBytes]) {
+  Blocks(std::size_t count, int value) : bytes_(new (std::align_val_t{kBlockBytes}) std::byte[count * kBlockBytes]) {
     size_ = count * kBlockBytes;
     std::fill_n(bytes_.get(), size_, std::byte(value));
   }
+  // NOLINTNEXTLINE(google-explicit-constructor): a test passes it where bytes are wanted
   operator std::span<const std::byte>() const noexcept { return {bytes_.get(), size_}; }
 
  private:
   struct Free {
-    void operator()(std::byte* bytes) const noexcept {
-      ::operator delete[](bytes, std::align_val_t{kBlockBytes});
-    }
+    void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, std::align_val_t{kBlockBytes}); }
   };
   std::unique_ptr<std::byte[], Free> bytes_;
   std::size_t size_;
@@ -46,8 +44,7 @@ inline void prepare(SimulatedDisk& disk, const std::string& path, std::size_t bl
 inline std::vector<int> sectors(const SimulatedDisk& disk, const std::string& path) {
   const auto bytes = disk.contents(path);
   std::vector<int> firsts;
-  for (std::size_t at = 0; at < bytes.size(); at += kSectorBytes)
-    firsts.push_back(std::to_integer<int>(bytes[at]));
+  for (std::size_t at = 0; at < bytes.size(); at += kSectorBytes) firsts.push_back(std::to_integer<int>(bytes[at]));
   return firsts;
 }
 

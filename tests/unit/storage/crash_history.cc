@@ -4,7 +4,6 @@
 
 namespace holdfast::test {
 
-using simulation::Fault;
 using simulation::FaultKind;
 using simulation::FlushFailure;
 using simulation::IoCall;
@@ -34,13 +33,13 @@ LifeEnd CrashHistory::live_on(LogDriver& driver, int batches) {
     return end;
   }
   end.violation = check(driver);
-  if (!end.violation.empty() || said(driver.start()) != "") return end;
+  if (!end.violation.empty() || !said(driver.start()).empty()) return end;
   knowledge = {driver.lines, {}, std::max(knowledge.durable, driver.log->durable_lsn())};
   for (int batch = 0; batch < batches; ++batch) {
     clock.advance(std::chrono::milliseconds(700));
     const auto written = driver.write(1 + driver.maker.dice().below(40));
     if (!written) return end;
-    if (said(driver.tick()) != "") return end;
+    if (!said(driver.tick()).empty()) return end;
   }
   return end;
 }

@@ -35,7 +35,7 @@ TEST_CASE("crash: after every call of a life, and after every call of the next o
     REQUIRE(end.violation == "");
     once.cut_power(first, false);
     const auto calls_again = calls_of_life(once);
-    for (std::uint64_t second = 1; second <= calls_again + 1; second += first % 3 + 1) {
+    for (std::uint64_t second = 1; second <= calls_again + 1; second += (first % 3 + 1) * kThinning) {
       CAPTURE(first);
       CAPTURE(second);
       CrashHistory twice(once);
@@ -57,7 +57,7 @@ TEST_CASE("crash: after every call of a life, and after every call of the next o
 // One seed: HOLDFAST_SEED=n HOLDFAST_RUNS=1 storage_tests -tc="crash: random*"
 TEST_CASE("crash: random histories of crashes, kills and failed flushes") {
   const std::uint64_t seed = number_from("HOLDFAST_SEED", 1);
-  const std::uint64_t runs = number_from("HOLDFAST_RUNS", 2000);
+  const std::uint64_t runs = number_from("HOLDFAST_RUNS", 2000 / kThinning);
   int refused = 0;
   const auto began = std::chrono::steady_clock::now();
   for (std::uint64_t run = 0; run < runs; ++run) {
@@ -72,7 +72,7 @@ TEST_CASE("crash: random histories of crashes, kills and failed flushes") {
 
 TEST_CASE("crash: with everysec and never what was flushed survives, and nothing else than a prefix") {
   for (const auto fsync : {FsyncPolicy::everysec, FsyncPolicy::never}) {
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 300 / kThinning; ++seed) {
       CAPTURE(seed);
       CrashHistory history(seed, fsync);
       for (int life = 0; life < 3; ++life) {

@@ -14,6 +14,13 @@ using simulation::SeededRandom;
 using simulation::SimulatedDisk;
 using simulation::VirtualClock;
 
+/// Sweeps take every n-th step only where each step costs many times more: in debug and sanitizer builds.
+#ifdef NDEBUG
+inline constexpr std::uint64_t kThinning = 1;
+#else
+inline constexpr std::uint64_t kThinning = 29;
+#endif
+
 /// The text of a failed result, empty for a good one.
 template <class T>
 std::string said(const Result<T>& result) {
@@ -91,7 +98,7 @@ class LogDriver {
   /// Writes one batch of one or several groups; its lines join `lines` when it is acknowledged, before that they are
   /// in `in_flight`. False: no room.
   Result<bool> write(std::size_t records);
-  Result<void> tick() { return log->tick(); }
+  Result<void> tick() const { return log->tick(); }
 
   LogSettings settings;
   std::unique_ptr<LogRecovery> recovery;

@@ -20,7 +20,7 @@ namespace {
 /// A directory of the test's own below `base`, removed at its end.
 class Folder {
  public:
-  explicit Folder(std::string base = std::filesystem::temp_directory_path())
+  explicit Folder(const std::string& base = std::filesystem::temp_directory_path())
       : path_(base + "/holdfast-test-XXXXXX") {
     REQUIRE(::mkdtemp(path_.data()) != nullptr);
   }
