@@ -114,10 +114,11 @@ TEST_CASE("inventory: ids that are not kept at all harm no command") {
   settings.ended_retention = Millis(1);
   StepBench bench(settings);
   bench.ask("ITEM CREATE i STOCK 10 LIMIT 0");
-  const std::string user(128, 'u');
+  const std::string reserve = fmt::format("RESERVE i {} ID {}", std::string(128, 'u'), kId);
+  const std::string release = fmt::format("RELEASE i {} ID {}", std::string(128, 'u'), kId);
   for (int n = 0; n < 3'000; ++n) {
-    REQUIRE(bench.ask("RESERVE i " + user + " ID " + kId) == "9");
-    REQUIRE(bench.ask("RELEASE i " + user + " ID " + kId) == "10");
+    REQUIRE(bench.ask(reserve) == "9");
+    REQUIRE(bench.ask(release) == "10");
     bench.pass(Millis(1));
     if (n % 500 == 0) bench.sweep();
     if (bench.inventory().find(*ItemName::parse("i"), bench.now())->rows->row_count() > 0) bench.sweep();
