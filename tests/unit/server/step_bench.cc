@@ -88,13 +88,13 @@ StepBench::StepBench(const Inventory::Settings& settings)
       replica_(std::make_unique<Inventory>(settings, replica_tape_)) {}
 
 ReplyValue StepBench::run(const std::vector<std::string>& words) {
-  const ReplyValue reply = execute(*live_, words, false);
+  ReplyValue reply = execute(*live_, words, false);
   inspect();
   return reply;
 }
 
 ReplyValue StepBench::run_when_wait_is_over(std::string_view line) {
-  const ReplyValue reply = execute(*live_, split_words(line), true);
+  ReplyValue reply = execute(*live_, split_words(line), true);
   inspect();
   return reply;
 }
@@ -163,7 +163,7 @@ void StepBench::feed_replica() {
 
 void StepBench::compare_all() {
   const auto same = [this](const std::vector<std::string>& words) {
-    const std::string live = execute(*live_, words, false).to_text();
+    std::string live = execute(*live_, words, false).to_text();
     const std::string replica = execute(*replica_, words, false).to_text();
     if (live == replica) return live;
     throw std::runtime_error(fmt::format("{} {} {}: live {}, replica {}", words[0], words[1],
