@@ -58,6 +58,8 @@ void Inventory::forget_ended(Item& item, const Now& now, std::uint64_t kept_max,
   const auto flush = [&] {
     if (record.count == 0) return;
     sink_.on_forget({Lsn(), now.hold, now.wall, item.number, Sequence()}, record);
+    // No change of the item's sequence, but of what is answered for the ids: that rests on this group, too.
+    item.changed = open_;
     changed_ = std::max(changed_, open_);
     record.count = 0;
   };

@@ -57,6 +57,20 @@ TEST_CASE("gate: a reply rests on the group of its item's last change until that
   CHECK(rests_on(bench, "ITEM GET a") == kAtOnce);
 }
 
+TEST_CASE("gate: that an id is forgotten is told only when that is durable") {
+  Inventory::Settings settings;
+  settings.ended_max = 0;
+  StepBench bench(settings);
+  bench.open_group();
+  bench.run("ITEM CREATE a STOCK 2");
+  bench.run("RESERVE a u ID " + id_text(1));
+  bench.run("RELEASE a u ID " + id_text(1));
+  bench.make_durable();
+  bench.open_group();
+  bench.sweep();
+  CHECK(rests_on(bench, "RESERVATION GET a ID " + id_text(1)) == GroupOrdinal(2));
+}
+
 TEST_CASE("gate: a RESERVE of a sale rests on all items of the sale") {
   StepBench bench;
   bench.open_group();
