@@ -219,9 +219,10 @@ def an_idle_server_sleeps(program, folder):
         before = server.wakeups()
         select.select([], [], [], 3)  # a stretch of time to measure
         wakeups = min(wakeups, server.wakeups() - before)
-        if wakeups <= 8:
+        if wakeups <= 8 or server.sanitized():
             break
-    check(wakeups <= 8, "about one wake-up a second and thread, in 3 s", wakeups)
+    # The runtime of a sanitizer has a thread of its own that wakes by the clock.
+    check(server.sanitized() or wakeups <= 8, "about one wake-up a second and thread, in 3 s", wakeups)
     server.stop()
 
 
