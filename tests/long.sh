@@ -18,7 +18,7 @@ crash() {
   tests/run.sh --build-only
   python3 tests/crash/crash.py --server build/release/bin/holdfastd --kills "$1" --folder build/release \
     --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
-    --flags='--segment-bytes 256KiB'
+    --flags='--segment-bytes 256KiB' --live-write 'write_durable:*' --kills-per-log 10
 }
 
 cycles() {

@@ -12,6 +12,7 @@ import random
 import shlex
 import sys
 import threading
+import types
 
 import ledger
 from machine import Broken, Machine
@@ -30,6 +31,7 @@ def parse():
     parser.add_argument("--shim", help="libholdfast_shim.so; without it a kill is only a kill")
     parser.add_argument("--undo", help="holdfast-undo")
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--kills-per-log", type=int, default=20, help="then a new log begins: a long one takes long to replay")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--load-seconds", type=float, default=0.3, help="longest time of load before a kill")
@@ -149,47 +151,52 @@ def tell(options, run, number, problem):
 def main():
     options = parse()
     print(f"seed {options.seed}", flush=True)
-    passed = failed = acknowledged = 0
-    sites, run, number = collections.Counter(), None, 0
-    while number < options.kills and failed < FAILED_MAX:
+    totals = types.SimpleNamespace(passed=0, failed=0, acknowledged=0, sites=collections.Counter())
+    run, number = None, 0
+    while number < options.kills and totals.failed < FAILED_MAX:
+        if run and number % options.kills_per_log == 0:
+            run = end(options, run, number, totals)
         run = run or Run(options, number)
         try:
             run.cycle(number)
-            passed += 1
+            totals.passed += 1
         except (Broken, Lost) as problem:
-            failed += 1
-            tell(options, run, number, problem)
-            run.machine.kill()
-            sites.update(run.machine.counters())
-            acknowledged += len(run.ledger.settled)
-            run = None
+            run = give_up(options, run, number, problem, totals)
         number += 1
     if run:
-        passed, failed = finish(options, run, passed, failed)
-        sites.update(run.machine.counters())
-        acknowledged += len(run.ledger.settled)
-        if not failed:
-            run.machine.remove()
-    for site, count in sorted(sites.items()):
+        end(options, run, number, totals)
+    for site, count in sorted(totals.sites.items()):
         print(f"  {count:9} {site}")
-    print(f"{acknowledged} reservations judged, {threading.active_count() - 1} threads left over")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(f"{totals.acknowledged} reservations judged, {threading.active_count() - 1} threads left over")
+    print(f"{totals.passed} passed, {totals.failed} failed")
+    return 1 if totals.failed else 0
 
 
-def finish(options, run, passed, failed):
-    """Judges what the last cycle left: as a check of its own."""
+def give_up(options, run, number, problem, totals):
+    """Notes a failure; its files stay."""
+    totals.failed += 1
+    tell(options, run, number, problem)
+    close(run, totals)
+
+
+def close(run, totals):
+    run.machine.kill()
+    totals.sites.update(run.machine.counters())
+    totals.acknowledged += len(run.ledger.settled)
+
+
+def end(options, run, number, totals):
+    """Judges what the last cycle left, as a check of its own, and removes the files."""
     try:
         run.machine.start()
         with Connection(run.machine.address) as connection:
-            run.judge(connection, options.kills)
+            run.judge(connection, number)
             run.ledger.replay(connection, run.ledger.settled)
-        run.machine.kill()
-        return passed + 1, failed
+        totals.passed += 1
+        close(run, totals)
+        run.machine.remove()
     except (Broken, Lost) as problem:
-        tell(options, run, options.kills, problem)
-        run.machine.kill()
-        return passed, failed + 1
+        give_up(options, run, number, problem, totals)
 
 
 if __name__ == "__main__":
