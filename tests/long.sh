@@ -28,7 +28,7 @@ crash_buffered() { kills "$1" --live-write 'sync:*' --always 'open_direct:*:1:EI
 
 crash_disk() {
   tests/run.sh --build-only
-  HOLDFAST_SEED=$(date +%s) HOLDFAST_RUNS=$1 build/release/tests/storage_tests -tc='crash: random*' -s
+  HOLDFAST_SEED=$(date +%s) HOLDFAST_RUNS=$1 build/release/tests/storage_tests -tc='crash: random*'
 }
 
 cycles() {
