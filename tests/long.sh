@@ -11,6 +11,7 @@ crash-disk   | 20000 | histories | five lives each of a log on the simulated dis
 cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
 fuzz-records |  600 | seconds | any records against the inventory, as the reader of a log would bring them | tests/fuzz.sh inventory_apply
 fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
+fuzz-server  |  600 | seconds | any bytes and commands from the table against the whole server in memory | tests/fuzz.sh server
 fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
 property     |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests

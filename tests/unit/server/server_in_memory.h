@@ -1,0 +1,78 @@
+// A whole server without sockets, disk and clock: sessions, the messages between them and a shard, the gate. Time stands
+// where the test puts it, the log is durable when the test says so; same bytes in, same bytes out. One thread.
+//
+//   ServerInMemory server;
+//   const auto buyer = server.connect();
+//   server.send(buyer, request({"RESERVE", "i", "u"}));
+//   server.settle();                                    // everything that can happen now has happened
+//   server.take(buyer)
+#pragma once
+
+#include "server/options.h"
+#include "server/session.h"
+#include "server/shard.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+class ServerInMemory final : public SessionHost {
+ public:
+  using Peer = std::size_t;
+
+  ServerInMemory();
+
+  Peer connect();
+  /// Bytes arrive at the server; nothing is executed before settle() or turn().
+  void send(Peer peer, std::string_view bytes) { peers_[peer].input.append(bytes); }
+  /// What the peer has been sent since the last time.
+  std::string take(Peer peer);
+  bool closed(Peer peer) const noexcept { return peers_[peer].session == nullptr; }
+
+  /// One turn of a thread: sessions, shard, gate. Returns whether anything moved.
+  bool turn();
+  /// Turns until nothing moves; with the log on, everything is durable then.
+  void settle();
+  /// While the log is off, what is written waits.
+  void set_log(bool on) noexcept { log_on_ = on; }
+  void pass(Millis time);
+
+  Shard& shard() noexcept { return shard_; }
+
+  // SessionHost.
+
+  const Options& options() const override { return options_; }
+  ServerStatus status() override;
+  ClockReading read_clock() override;
+  bool loading() const override { return false; }
+  RequestBuffer& request_buffer() override { return *request_buffer_; }
+  void forward(const StepCommand& command) override;
+  bool has_credit() const override { return true; }
+  void forget(ConnectionKey connection) override;
+
+ private:
+  struct Connected {
+    std::unique_ptr<Session> session;
+    std::string input;
+    std::string output;
+  };
+
+  void read(Connected& peer, bool& moved);
+  void write(Connected& peer, bool& moved);
+  bool run_shard();
+  bool commit();
+
+  Options options_;
+  std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
+  std::vector<Connected> peers_;
+  std::vector<std::unique_ptr<CommandBlock>> blocks_;
+  Shard shard_;
+  std::vector<Group*> at_log_;
+  Lsn next_lsn_{1};
+  bool log_on_ = true;
+  Now now_{hold_time(1'000'000), wall_time(1'800'000'000'000), {}};
+};
+
+}  // namespace holdfast::test

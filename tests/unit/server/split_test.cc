@@ -1,0 +1,46 @@
+// The differential test of the way in: any byte stream, cut anywhere, gets the same replies as in one piece.
+#include "tests/unit/server/command_noise.h"
+#include "tests/unit/server/server_in_memory.h"
+
+#include "tests/doctest.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace holdfast::test {
+namespace {
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+std::string replies_to(std::string_view bytes, std::size_t piece) {
+  ServerInMemory server;
+  const auto peer = server.connect();
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    server.send(peer, bytes.substr(at, piece));
+    server.settle();
+  }
+  return server.take(peer) + (server.closed(peer) ? "(closed)" : "(open)");
+}
+
+}  // namespace
+
+// One seed: HOLDFAST_SEED=n HOLDFAST_ROUNDS=1 split_test
+TEST_CASE("split: a stream of commands and nonsense gets the same replies however it is cut") {
+  const std::uint64_t seed = number_from("HOLDFAST_SEED", 1);
+  const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 300);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    CAPTURE(seed + round);
+    CommandNoise noise(seed + round);
+    const std::string bytes = noise.stream(40);
+    const std::string whole = replies_to(bytes, bytes.size());
+    for (const std::size_t piece : {1U, 2U, 3U, 7U, 64U}) {
+      CAPTURE(piece);
+      REQUIRE(replies_to(bytes, piece) == whole);
+    }
+  }
+}
+
+}  // namespace holdfast::test
