@@ -4,6 +4,7 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/notify.h"
+#include "server/say.h"
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
 
@@ -19,12 +20,6 @@ namespace holdfast {
 namespace {
 
 constexpr int kCannotStart = 1;
-
-/// One line for the operator; a single write, so that lines of threads do not mix.
-void say(std::string_view text) {
-  const std::string line = fmt::format("holdfastd: {}\n", text);
-  [[maybe_unused]] const auto size = ::write(STDERR_FILENO, line.data(), line.size());
-}
 
 /// Signals that end the server, blocked in this thread and those it starts, as a descriptor.
 FileDescriptor take_signals() {
