@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 std::string_view event_name(Selling event) noexcept {
-  constexpr std::string_view kNames[] = {"reopened", "sold_out", "paused", "closed", "not_open"};
+  constexpr std::string_view kNames[] = {"reopened", "sold_out", "paused", "closed", "not_open", "unknown"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

@@ -19,7 +19,8 @@ struct Item;
 inline constexpr std::string_view kItemsChannel = "holdfast:items";
 
 /// Why an item does not sell, if it does not. A fenced one is told as paused, a dropped one as closed.
-enum class Selling : std::uint8_t { reopened, sold_out, paused, closed, not_open };
+/// `unknown` is no answer of selling_of: what was told before no longer counts.
+enum class Selling : std::uint8_t { reopened, sold_out, paused, closed, not_open, unknown };
 
 Selling selling_of(const Item& item) noexcept;
 

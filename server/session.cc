@@ -135,7 +135,7 @@ void Session::queue(const CommandEntry& entry, Words words) {
 }
 
 void Session::forward_message(const CommandEntry& entry) {
-  waits_ = true;
+  waits_ = waits_ || entry.id == CommandId::watch;
   host_.forward({&entry, {key_, replies_.defer(silent())}, version_, std::exchange(message_, {})});
   if (entry.id == CommandId::exec) transaction_->clear();
 }

@@ -62,8 +62,11 @@ void Shard::run_first_notices(const StepCommand& command, ThreadIndex from, cons
   const std::uint64_t page_end = std::min<std::uint64_t>(end, position + kNoticePageItems);
   std::string page = NoticePage::begin();
   for (; position < page_end; ++position) {
-    const Item* item = inventory_.at_position(position, now);
-    if (item == nullptr || selling_of(*item) == Selling::reopened) continue;
+    Item* item = inventory_.at_position(position, now);
+    if (item == nullptr) continue;
+    // Who reads this page sees the middle of the open group, so that its end is told in any case.
+    if (item->touched) item->announced = Selling::unknown;
+    if (selling_of(*item) == Selling::reopened) continue;
     NoticePage::add(page, notice_json(make_notice(*item)));
   }
   NoticePage::set_next(page, position < end ? position : 0);

@@ -137,6 +137,28 @@ TEST_CASE("shard: an item that stops or starts selling is noticed once its group
                              "\"DROPPED\"") != std::string::npos);
 }
 
+TEST_CASE("shard: what a page of first notices saw in the middle of a group is put right at its end") {
+  PlayedShard shard;
+  shard.shard.set_noticing(true);
+  shard.ask("ITEM CREATE a STOCK 1");
+  shard.ask("ITEM CREATE b STOCK 1");
+  shard.ask("RESERVE b 1");
+  shard.notices();
+  shard.send("RESERVE a 1");
+  shard.send("RELEASE b 1");
+  const std::string_view words[] = {"SUBSCRIBE", "0"};
+  shard.send(entry(CommandId::subscribe), words);
+  shard.send("RELEASE a 1");
+  shard.send("RESERVE b 1");
+  shard.make_durable();
+  const std::string replies = shard.replies();
+  CHECK(replies.find("\"event\":\"sold_out\",\"item\":\"a\"") != std::string::npos);
+  CHECK(replies.find("\"item\":\"b\"") == std::string::npos);
+  const std::string notices = shard.notices();
+  CHECK(notices.find("\"event\":\"reopened\",\"item\":\"a\"") != std::string::npos);
+  CHECK(notices.find("\"event\":\"sold_out\",\"item\":\"b\"") != std::string::npos);
+}
+
 TEST_CASE("shard: first notices name every item that does not sell, a page at a time") {
   PlayedShard shard;
   for (std::size_t i = 0; i < kNoticePageItems + 10; ++i) {
