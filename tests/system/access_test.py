@@ -286,6 +286,17 @@ def who_never_reads_holds_one_mib_and_is_closed(tools, folder):
     print(f"  held at most {held >> 10} KiB")
     # A string of 1 MiB may have doubled its room just before.
     check(MIB / 2 < held < 3 * MIB, "what connections hold", held)
+    with server.login() as client:
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deadline = time.monotonic() + BOUND_SECONDS
+        while int(server.info("mem_clients_normal")) < 300_000:
+            check(time.monotonic() < deadline, "the system takes no more of its replies")
+            client.send([("ECHO", b"x" * 60_000)])
+        client.send([("QUIT",)])
+        began = time.monotonic()
+        while int(server.info("connected_clients")) > 1:
+            check(time.monotonic() < deadline, "who says QUIT and reads nothing is closed as well")
+        check(time.monotonic() - began > 1, "not before its time", time.monotonic() - began)
     server.stop()
 
 
