@@ -126,7 +126,12 @@ class Server {
     callbacks.on_committed = [this](std::span<Group* const> groups) { loop_.on_committed(groups); };
     callbacks.on_failure = fail;
     auto log = LogThread::start(files_, clock_, std::move(recovery), {state}, std::move(callbacks));
-    if (!log) return log.error();
+    if (!log) {
+      // The first write to the new live segment is a write of the log like any other.
+      const ErrorCode code = log.error().code();
+      if (code == ErrorCode::io_failed || code == ErrorCode::no_space) fail(log.error());
+      return log.error();
+    }
     log_ = std::move(*log);
     return {};
   }

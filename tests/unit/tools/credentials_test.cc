@@ -1,7 +1,8 @@
 #include "tools/credentials.h"
 
-#include "tests/doctest.h"
 #include "tools/user_secret.h"
+
+#include "tests/doctest.h"
 
 #include <cstdlib>
 #include <fstream>
