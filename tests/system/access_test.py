@@ -393,7 +393,10 @@ def without_descriptors_some_are_turned_away_and_it_rests(tools, folder):
                     if comes_back:
                         clients.append(socket.create_connection(server.address))
 
+        began = time.monotonic()
         used = quietest(server, press, 0.2)
+        rate = turned / (time.monotonic() - began)
+        check(rate < 200 or not comes_back, "10 at once, then a pause of 100 ms", rate)
         check(turned >= 100 or comes_back, "the others are told that there is no room", turned)
         check(turned > 0, "some are told that there is no room")
         print(f"  {files} files: {turned} turned away, {used:.2f} s of CPU in the quietest second")
