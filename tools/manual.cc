@@ -84,7 +84,7 @@ std::string commands_markdown() {
   out +=
       "\nNames and option words are read in any case of letters. Words are counted with the command's name, arguments\n"
       "without it. A user needs the role only where users are configured ([options.md](options.md)). What an error's "
-      "first\nword means is in [errors.md](errors.md).\n\n| role | who has it |\n|---|---|\n";
+      "first\nword means is in [errors.md](errors.md).\n\n| role | what it lets a user do |\n|---|---|\n";
   for (const RoleEntry& role : role_table()) {
     if (find_role(role.name) != nullptr) out += fmt::format("| {} | {} |\n", role.name, cell(role.summary));
   }
@@ -192,8 +192,8 @@ secret`; `AUTH secret` means the user `default`), and a command needs its role (
     secrets = ["sha256:<the old one>", "sha256:<the new one>"]
     disabled = false
 
-`holdfastctl user-secret shop reader buyer` prints a new random secret and these lines for it; the file keeps only the
-SHA-256 of it, which is safe for random secrets and for no others. Up to four secrets of a user are right at once, so
+`holdfastctl user-secret shop reader buyer >> holdfastd.toml` shows a new random secret and adds these lines for it; the
+file keeps only the SHA-256 of it, which is safe for random secrets and for no others. Up to four secrets of a user are right at once, so
 that one can be replaced without a gap: add the new one, restart, change the clients, take the old one out. The server
 reads the file when it starts. It refuses a file that everybody may write, and warns of one that everybody may read.
 )";

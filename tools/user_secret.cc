@@ -69,7 +69,8 @@ int user_secret_command(std::span<const std::string> words) {
   Bytes32 random;
   CHECK(RAND_bytes(random.data(), static_cast<int>(random.size())) == 1);
   const std::string secret = hexadecimal(random);
-  fmt::print("# The secret of {}, shown only here; keep it where its program reads it:\n# {}\n", name, secret);
+  // Not to where the lines go, which may well be the file itself.
+  fmt::print(stderr, "The secret of {}, shown only now; keep it where its program reads it:\n{}\n", name, secret);
   fmt::print("[users.{}]\nroles = [{}{}{}]\nsecrets = [\"{}\"]\n", name, roles.empty() ? "" : "\"",
              fmt::join(roles, "\", \""), roles.empty() ? "" : "\"", digest_text(secret));
   return 0;

@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-/// `holdfastctl user-secret NAME ROLE...`: prints a new random secret to stdout and, for the configuration file, a table
-/// with the secret's digest. The exit status.
+/// `holdfastctl user-secret NAME ROLE...`: prints a new random secret to stderr and to stdout, for the configuration
+/// file, a table with the secret's digest. The exit status.
 int user_secret_command(std::span<const std::string> words);
 
 /// "sha256:" and the 64 hexadecimal digits of a secret's digest, as the configuration file has it.

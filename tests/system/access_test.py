@@ -91,9 +91,9 @@ def strangers(server, count):
 
 
 def a_secret_made_by_the_tool_opens_what_its_roles_say(tools, folder):
-    made = subprocess.run([tools.ctl, "user-secret", "shop", "buyer", "reader"], capture_output=True, text=True, check=True).stdout
-    secret = made.splitlines()[1].removeprefix("# ")
-    check(len(secret) == 64 and digest(secret) in made, "the secret and its digest", made)
+    run = subprocess.run([tools.ctl, "user-secret", "shop", "buyer", "reader"], capture_output=True, text=True, check=True)
+    made, secret = run.stdout, run.stderr.splitlines()[1]
+    check(len(secret) == 64 and digest(secret) in made and secret not in made, "the secret and its digest", run)
     path, secret_file = os.path.join(folder, "made.toml"), os.path.join(folder, "secret")
     for name, text in ((path, made), (secret_file, secret + "\n")):
         with open(name, "w") as file:
