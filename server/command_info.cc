@@ -1,6 +1,7 @@
 // COMMAND and its subcommands, in Redis 7's shapes, all from the command table.
 #include "protocol/check.h"
 #include "protocol/command_keys.h"
+#include "server/command_categories.h"
 #include "server/glob.h"
 #include "server/session.h"
 #include "server/session_commands.h"
@@ -14,16 +15,13 @@ namespace holdfast {
 namespace {
 
 using Entries = std::vector<const CommandEntry*>;
+using Names = std::vector<std::string_view>;
 
 std::string lower(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return result;
-}
-
-std::string full_name(const CommandEntry& entry) {
-  return lower(entry.name) + (entry.subcommand.empty() ? "" : "|" + lower(entry.subcommand));
 }
 
 /// A command as clients see it: a name, the entry of that name if it is one by itself, and its subcommands.
@@ -63,9 +61,10 @@ Named find_named(const std::vector<Family>& all, std::string_view name) {
   return {};
 }
 
-void write_statuses(ReplyWriter& reply, const std::vector<std::string_view>& names) {
+template <class Texts>
+void write_statuses(ReplyWriter& reply, const Texts& names) {
   reply.set(names.size());
-  for (const auto name : names) reply.status(name);
+  for (const auto& name : names) reply.status(name);
 }
 
 /// "pubsub", "transactions" or "scripting" for the session's commands of these kinds; else empty.
@@ -77,26 +76,23 @@ std::string_view special_group(const CommandEntry& entry) noexcept {
   return within(CommandId::eval, CommandId::function_load) ? "scripting" : std::string_view();
 }
 
-std::vector<std::string_view> flags_of(const CommandEntry& entry) {
+Names flags_of(const CommandEntry& entry) {
   if (entry.access == CommandAccess::write) return {"write", "denyoom"};
   if (entry.access == CommandAccess::read) return {"readonly"};
-  std::vector<std::string_view> flags;
+  Names flags;
   if (entry.role == Role::admin) flags.push_back("admin");
   if (special_group(entry) == "pubsub") flags.push_back("pubsub");
   flags.insert(flags.end(), {"noscript", "loading", "stale"});
+  if (entry.role == Role::open) flags.push_back("no_auth");
   if (key_spec(entry).count_at > 0) flags.push_back("movablekeys");
   return flags;
 }
 
-std::vector<std::string_view> categories_of(const CommandEntry& entry) {
-  if (entry.access == CommandAccess::write) return {"@write", "@slow"};
-  if (entry.access == CommandAccess::read) return {"@read", "@slow"};
-  if (entry.role == Role::admin) return {"@admin", "@slow", "@dangerous"};
-  const std::string_view group = special_group(entry);
-  if (group == "pubsub") return {"@pubsub", "@slow"};
-  if (group == "transactions") return {"@transaction", "@fast"};
-  if (group == "scripting") return {"@slow", "@scripting"};
-  return {"@slow", "@connection"};
+/// Redis prefixes them here, and only here.
+std::vector<std::string> marked_categories(const CommandEntry& entry) {
+  std::vector<std::string> marked;
+  for (const auto category : categories_of(entry)) marked.push_back(std::string("@").append(category));
+  return marked;
 }
 
 /// A key specification's "type" and "spec" with numbers.
@@ -121,9 +117,9 @@ void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
   reply.map(3);
   reply.bulk("flags");
   if (entry.access == CommandAccess::write) {
-    write_statuses(reply, {"RW", "access", "update"});
+    write_statuses(reply, Names{"RW", "access", "update"});
   } else {
-    write_statuses(reply, {"RO", "access"});
+    write_statuses(reply, Names{"RO", "access"});
   }
   write_search(reply, "begin_search", "index", {{"index", keys.count_at > 0 ? keys.count_at : keys.first}});
   if (keys.count_at > 0) {
@@ -138,11 +134,11 @@ void write_info(ReplyWriter& reply, std::string_view name, const CommandEntry* e
   reply.bulk(name);
   reply.integer(entry != nullptr ? entry->arity : -2);
   const KeySpec keys = entry != nullptr ? key_spec(*entry) : KeySpec();
-  write_statuses(reply, entry != nullptr ? flags_of(*entry) : std::vector<std::string_view>{});
+  write_statuses(reply, entry != nullptr ? flags_of(*entry) : Names{});
   reply.integer(keys.first);
   reply.integer(keys.first == 0 ? 0 : keys.many ? -1 : keys.first);
   reply.integer(keys.first == 0 ? 0 : keys.step);
-  write_statuses(reply, entry != nullptr ? categories_of(*entry) : std::vector<std::string_view>{"@slow"});
+  write_statuses(reply, entry != nullptr ? marked_categories(*entry) : std::vector<std::string>{"@slow"});
   reply.set(0);
   if (entry != nullptr) {
     write_key_specs(reply, *entry);
@@ -236,7 +232,7 @@ void write_argument(ReplyWriter& reply, const Argument& argument, bool key) {
   }
   if (argument.optional) {
     reply.bulk("flags");
-    write_statuses(reply, {"optional"});
+    write_statuses(reply, Names{"optional"});
   }
 }
 
@@ -339,9 +335,7 @@ void session_command_list(Session&, Words words, ReplyWriter& reply) {
   const auto add = [&](const std::string& name, const CommandEntry* entry) {
     if (pattern && (words[4].size() > kPatternBytesMax || !glob_matches(words[4], name, true))) return;
     if (category) {
-      if (entry == nullptr) return;
-      const auto categories = categories_of(*entry);
-      if (std::find(categories.begin(), categories.end(), "@" + lower(words[4])) == categories.end()) return;
+      if (entry == nullptr || !is_in_category(*entry, words[4])) return;
     }
     if (!filtered || pattern || category) names.push_back(name);
   };

@@ -18,7 +18,12 @@ void write_change(ReplyWriter& reply, std::string_view what, const std::string* 
   reply.integer(static_cast<std::int64_t>(count));
 }
 
-Result<void> check_name(const Subscriptions& now, ChannelKind kind, std::string_view name) {
+Result<void> check_name(Session& session, ChannelKind kind, std::string_view name) {
+  const Subscriptions& now = session.subscriptions();
+  if (hears_items(kind, name) && (session.user().roles & role_bit(Role::reader)) == 0) {
+    return Error::format(ErrorCode::no_perm, "User {} has no permissions to access the '{}' channel",
+                         session.user().name, kItemsChannel);
+  }
   const std::size_t bytes_max = kind == ChannelKind::pattern ? kPatternBytesMax : kChannelBytesMax;
   if (name.size() > bytes_max) {
     return Error::format(ErrorCode::err, "a {} has at most {} bytes; this one has {}",
@@ -34,7 +39,7 @@ void subscribe(Session& session, ChannelKind kind, std::string_view what, Words 
   Subscriptions& now = session.subscriptions();
   for (const std::string_view word : words.subspan(1)) {
     if (now.of(kind).find(word) == now.of(kind).end()) {
-      if (const auto fits = check_name(now, kind, word); !fits) return reply.error(fits.error());
+      if (const auto fits = check_name(session, kind, word); !fits) return reply.error(fits.error());
       const auto added = session.host().pubsub().add(kind, word, session.key());
       if (!added) return reply.error(added.error());
       now.of(kind).emplace(word);

@@ -43,14 +43,6 @@ bool needs_items(const CommandEntry& entry) noexcept {
          entry.id == CommandId::exec;
 }
 
-std::string lower_name(const CommandEntry& entry) {
-  std::string name =
-      entry.subcommand.empty() ? std::string(entry.name) : fmt::format("{}|{}", entry.name, entry.subcommand);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return name;
-}
-
 /// What a browser sends when a web page makes it talk to this port.
 bool is_http(std::string_view word) noexcept {
   return equals_ignoring_case(word, "POST") || equals_ignoring_case(word, "HOST:");
@@ -59,7 +51,7 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host), key_(key), id_(id), user_(&host.users().initial()), peer_(std::move(peer)), began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -69,7 +61,8 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
   std::size_t done = 0;
   while (turn.commands > 0 && turn.bytes > 0 && wants_input() && host_.has_credit()) {
     RequestBuffer& request = host_.request_buffer();
-    const RespParser::Parsed parsed = parser_.next(input.substr(done), kRequestLimits, request);
+    const RequestLimits& limits = authenticated() ? kRequestLimits : kRequestLimitsBeforeAuth;
+    const RespParser::Parsed parsed = parser_.next(input.substr(done), limits, request);
     done += parsed.consumed;
     turn.bytes -= std::min(turn.bytes, parsed.consumed);
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
@@ -80,6 +73,7 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     }
     --turn.commands;
     execute(request.request());
+    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) closing_ = true;
   }
   return closing_ ? input.size() : done;
 }
@@ -94,12 +88,13 @@ void Session::execute(Words words) {
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
+  if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
   if (in_subscriber_mode() && !is_for_subscribers(entry.id)) {
     return refuse(Error::format(ErrorCode::err,
                                 "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
                                 "allowed in this context",
-                                lower_name(entry)));
+                                full_name(entry)));
   }
   if (host_.loading() && needs_items(entry)) {
     if (in_transaction()) entry.id == CommandId::exec ? transaction_->clear() : transaction_->abort();
@@ -156,6 +151,28 @@ void Session::refuse(const Error& error) {
   replies_.end(silent());
 }
 
+void Session::refuse_role(const CommandEntry& entry) {
+  if (in_transaction()) transaction_->abort();
+  if (!authenticated()) {
+    ++error_replies_;
+    ReplyWriter(replies_.begin(), version_).raw_error("NOAUTH Authentication required.");
+    return replies_.end(silent());
+  }
+  ++denied_;
+  refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
+                       full_name(entry)));
+}
+
+bool Session::authenticate(std::string_view user, std::string_view secret) {
+  const User* found = host_.users().authenticate(user, secret);
+  if (found != nullptr) {
+    user_ = found;
+    return true;
+  }
+  if (++wrong_secrets_ >= kWrongSecretsMax) closing_ = true;
+  return false;
+}
+
 void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
     return take_page(slot, bytes);
@@ -169,8 +186,17 @@ void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
+  kept_ = false;
+  user_ = &host_.users().initial();
   if (transaction_ != nullptr) transaction_->clear();
   leave_channels();
+}
+
+std::size_t Session::memory() const noexcept {
+  std::size_t bytes = replies_.memory() + late_pushes_.capacity();
+  if (transaction_ != nullptr) bytes += transaction_->memory();
+  if (subscriptions_ != nullptr) bytes += subscriptions_->memory();
+  return bytes;
 }
 
 Transaction& Session::transaction() {
@@ -180,19 +206,18 @@ Transaction& Session::transaction() {
 
 std::string Session::describe(WallTime now) const {
   const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
-  const std::string command = last_ == nullptr ? "NULL" : lower_name(*last_);
+  const std::string command = last_ != nullptr ? full_name(*last_) : "NULL";
   const auto subscribed = [&](ChannelKind kind) { return subscriptions_ == nullptr ? 0 : subscriptions_->count(kind); };
   const int multi = in_transaction() ? static_cast<int>(transaction_->count()) : -1;
   const std::string_view flags = has_subscriptions() ? in_transaction() ? "Px" : "P" : in_transaction() ? "x" : "N";
   return fmt::format(
       "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags={} db=0 sub={} psub={} ssub={} multi={} qbuf=0 "
-      "qbuf-free=0 "
-      "argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user=default redir=-1 resp={} "
-      "lib-name={} lib-ver={}",
+      "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 "
+      "resp={} lib-name={} lib-ver={}",
       id_, peer_.address, peer_.local_address, peer_.fd, name_, age, flags, subscribed(ChannelKind::channel),
       subscribed(ChannelKind::pattern), subscribed(ChannelKind::shard_channel), multi,
-      transaction_ == nullptr ? 0 : transaction_->bytes(), output_bytes(), command, static_cast<int>(version_),
-      library_, library_version_);
+      transaction_ == nullptr ? 0 : transaction_->bytes(), output_bytes(), command, user_->name,
+      static_cast<int>(version_), library_, library_version_);
 }
 
 }  // namespace holdfast

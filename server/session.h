@@ -11,6 +11,7 @@
 #include "server/server_status.h"
 #include "server/subscriptions.h"
 #include "server/transaction.h"
+#include "server/users.h"
 #include "storage/clock.h"
 
 #include <memory>
@@ -25,6 +26,11 @@ class SessionHost {
  public:
   virtual ~SessionHost() = default;
   virtual const Options& options() const = 0;
+  /// CONFIG SET: takes the live options of these.
+  virtual void set_options(const Options& options) = 0;
+  virtual const Users& users() const = 0;
+  /// A line for the operator.
+  virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
   virtual ClockReading read_clock() = 0;
   /// Whether the log is still being replayed; then items cannot be asked.
@@ -70,6 +76,14 @@ class Session {
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
+  /// Bytes of memory that it keeps for replies, messages and queued commands.
+  std::size_t memory() const noexcept;
+  bool authenticated() const noexcept { return (user_->roles & role_bit(Role::any)) != 0; }
+  /// Without the port.
+  std::string_view host_address() const noexcept {
+    return std::string_view(peer_.address).substr(0, peer_.address.rfind(':'));
+  }
+  const std::string& address() const noexcept { return peer_.address; }
   /// Whether owners may keep something for it (RESERVATION WAIT, WATCH).
   bool waits() const noexcept { return waits_; }
   /// Nothing more is executed; the connection closes once all replies are sent.
@@ -96,7 +110,6 @@ class Session {
 
   ConnectionKey key() const noexcept { return key_; }
   std::uint64_t id() const noexcept { return id_; }
-  const Peer& peer() const noexcept { return peer_; }
   SessionHost& host() noexcept { return host_; }
   RespVersion version() const noexcept { return version_; }
   void set_version(RespVersion version) noexcept { version_ = version; }
@@ -104,6 +117,12 @@ class Session {
   void set_name(std::string_view name) { name_ = name; }
   void set_library(std::string_view name) { library_ = name; }
   void set_library_version(std::string_view version) { library_version_ = version; }
+  const User& user() const noexcept { return *user_; }
+  /// Becomes the user if the secret is right. Otherwise nothing changes, but after kWrongSecretsMax the session closes.
+  [[nodiscard]] bool authenticate(std::string_view user, std::string_view secret);
+  /// CLIENT NO-EVICT.
+  void keep(bool on) noexcept { kept_ = on; }
+  bool kept() const noexcept { return kept_; }
   /// CLIENT REPLY.
   void mute(bool on) noexcept { muted_ = mute_this_ = on; }
   void mute_next() noexcept { mute_after_ = true; }
@@ -117,12 +136,15 @@ class Session {
   /// In the function of a command: instead of a reply from here, the owner's reply to this message. `words` live until
   /// the function has returned.
   void send_to_owner(Words words) noexcept { message_ = words; }
-  /// RESET: RESP2, no name, no transaction, no subscriptions, replies on.
+  /// RESET: RESP2, no name, no transaction, no subscriptions, replies on, not authenticated.
   void reset();
   /// The fields of CLIENT INFO, one line.
   std::string describe(WallTime now) const;
   std::uint64_t commands() const noexcept { return commands_; }
   std::uint64_t error_replies() const noexcept { return error_replies_; }
+  std::uint32_t wrong_secrets() const noexcept { return wrong_secrets_; }
+  /// Commands refused because the user may not.
+  std::uint64_t denied() const noexcept { return denied_; }
 
  private:
   void execute(Words words);
@@ -133,6 +155,7 @@ class Session {
   void take_page(ReplySlot slot, std::string_view bytes);
   void send_late_pushes();
   void refuse(const Error& error);
+  void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
@@ -158,6 +181,10 @@ class Session {
   std::unique_ptr<Subscriptions> subscriptions_;
   std::uint64_t commands_ = 0;
   std::uint64_t error_replies_ = 0;
+  std::uint64_t denied_ = 0;
+  std::uint32_t wrong_secrets_ = 0;
+  bool kept_ = false;
+  const User* user_;  // of the host's
   const CommandEntry* last_ = nullptr;
   std::string name_, library_, library_version_;
   Peer peer_;

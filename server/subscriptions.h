@@ -28,6 +28,9 @@ struct Subscriptions {
     return kind == ChannelKind::shard_channel ? count(kind) : count(ChannelKind::channel) + count(ChannelKind::pattern);
   }
 
+  std::size_t memory() const noexcept { return sizeof(*this) + name_bytes + total() * kNameOverheadBytes; }
+
+  static constexpr std::size_t kNameOverheadBytes = 128;  // of a name in both tables, about
   Names names[kChannelKinds];
   std::size_t name_bytes = 0;
   std::deque<NoticeReading> readings;  // the front is being read

@@ -36,6 +36,11 @@ class Transaction {
   std::size_t count() const noexcept { return heads_.size(); }
   /// Bytes of what is queued.
   std::size_t bytes() const noexcept { return bytes_.size(); }
+  /// Bytes of memory that it keeps.
+  std::size_t memory() const noexcept {
+    return sizeof(*this) + bytes_.capacity() + ends_.capacity() * sizeof(ends_[0]) +
+           packed_.capacity() * sizeof(packed_[0]) + heads_.capacity() * sizeof(heads_[0]);
+  }
   /// EXEC will be refused.
   void abort() noexcept { aborted_ = true; }
   bool is_aborted() const noexcept { return aborted_; }
