@@ -219,12 +219,18 @@ def guessing_ends_after_three_and_others_are_served(tools, folder):
         guessers, wrong = strangers(server, 300), 0
         for _ in range(rounds):
             for client in guessers:
-                client.sendall(guess)
+                try:
+                    client.sendall(guess)
+                except ConnectionError:
+                    pass
             check(friend.ask("PING") == "PONG", "others are served")  # within the connection's own time limit
             for number, client in enumerate(guessers):
-                reply = client.recv(1000)
+                try:
+                    reply = client.recv(1000)
+                except ConnectionError:
+                    reply = b""
                 wrong += reply.count(b"-WRONGPASS invalid username-password pair or user is disabled.\r\n")
-                if wrong % 3 == 0 and not reply:
+                if not reply:
                     client.close()
                     guessers[number] = socket.create_connection(server.address)
         for client in guessers:
