@@ -412,7 +412,11 @@ def without_descriptors_some_are_turned_away_and_it_rests(tools, folder):
         for client in clients:
             client.close()
         server.ready()
+        sanitized = server.sanitized()
         server.stop()
+        # UBSan opens a pipe to look at an object's type; without a descriptor for it, it takes a good object for a bad one.
+        if sanitized:
+            return
 
 
 ALL = [a_secret_made_by_the_tool_opens_what_its_roles_say, secrets_are_shown_nowhere, what_is_wrong_with_users_is_refused,
