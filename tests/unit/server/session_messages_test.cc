@@ -137,6 +137,23 @@ TEST_CASE("session: subscriptions, names and what waits for a subscriber have li
   CHECK(pair.other.ask({"PUBLISH", "holdfast:items", "m"}).starts_with("-ERR holdfast:items carries"));
 }
 
+TEST_CASE("session: what a user may not do aborts a transaction, and items are told to readers only") {
+  PlayedHost host;
+  User user;
+  user.name = "shop";
+  user.secrets = {digest_secret("x")};
+  user.roles = kOpenRoles | role_bit(Role::any) | role_bit(Role::buyer);
+  host.known.add(user);
+  PlayedSession client(host);
+  REQUIRE(client.ask({"AUTH", "shop", "x"}) == "+OK\r\n");
+  CHECK(client.ask({"MULTI"}) == "+OK\r\n");
+  CHECK(client.ask({"GET", "{a}:stock"}).starts_with("-NOPERM "));
+  CHECK(client.ask({"EXEC"}).starts_with("-EXECABORT "));
+  CHECK(client.ask({"SUBSCRIBE", "holdfast:items"}).starts_with("-NOPERM "));
+  CHECK(client.ask({"PSUBSCRIBE", "h*"}).starts_with("-NOPERM "));
+  CHECK(client.ask({"SUBSCRIBE", "c"}).starts_with("*3\r\n"));
+}
+
 TEST_CASE("session: first notices are read page by page, as the socket takes them") {
   PlayedHost host;
   PlayedSession client(host);
