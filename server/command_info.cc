@@ -86,16 +86,17 @@ bool takes_keys(const CommandEntry& entry) noexcept {
   return entry.id == CommandId::exists || entry.id == CommandId::del;
 }
 
+std::vector<std::string_view> key_flags_of(const CommandEntry& entry) {
+  if (entry.access == CommandAccess::write) return {"RW", "access", "update"};
+  return {"RO", "access"};
+}
+
 void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
   if (entry.key == 0) return reply.set(0);
   reply.set(1);
   reply.map(3);
   reply.bulk("flags");
-  if (entry.access == CommandAccess::write) {
-    write_statuses(reply, {"RW", "access", "update"});
-  } else {
-    write_statuses(reply, {"RO", "access"});
-  }
+  write_statuses(reply, key_flags_of(entry));
   reply.bulk("begin_search");
   reply.map(2);
   reply.bulk("type");
@@ -335,19 +336,42 @@ void session_command_list(Session&, Words words, ReplyWriter& reply) {
   for (const std::string& name : names) reply.bulk(name);
 }
 
-void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
-  const auto found = find_command(words.subspan(2));
+namespace {
+
+/// The keys of a command with its arguments; nothing and an error when there are none or it is none.
+Words keys_of(Words words, const CommandEntry*& entry, ReplyWriter& reply) {
+  const auto found = find_command(words);
   if (!found) {
     const bool arity = found.error().text().starts_with("wrong number");
-    return reply.raw_error(arity ? "ERR Invalid number of arguments specified for command"
-                                 : "ERR Invalid command specified");
+    reply.raw_error(arity ? "ERR Invalid number of arguments specified for command" : "ERR Invalid command specified");
+    return {};
   }
-  const CommandEntry& entry = **found;
-  if (entry.key == 0) return reply.raw_error("ERR The command has no key arguments");
-  const Words from_key = words.subspan(2 + static_cast<std::size_t>(entry.key));
-  const Words keys = takes_keys(entry) ? from_key : from_key.first(1);
+  entry = *found;
+  if (entry->key == 0) return reply.raw_error("ERR The command has no key arguments"), Words();
+  const Words from_key = words.subspan(static_cast<std::size_t>(entry->key));
+  return takes_keys(*entry) ? from_key : from_key.first(1);
+}
+
+}  // namespace
+
+void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
+  const CommandEntry* entry = nullptr;
+  const Words keys = keys_of(words.subspan(2), entry, reply);
+  if (keys.empty()) return;
   reply.array(keys.size());
   for (const auto key : keys) reply.bulk(key);
+}
+
+void session_command_getkeysandflags(Session&, Words words, ReplyWriter& reply) {
+  const CommandEntry* entry = nullptr;
+  const Words keys = keys_of(words.subspan(2), entry, reply);
+  if (keys.empty()) return;
+  reply.array(keys.size());
+  for (const auto key : keys) {
+    reply.array(2);
+    reply.bulk(key);
+    write_statuses(reply, key_flags_of(*entry));
+  }
 }
 
 }  // namespace holdfast

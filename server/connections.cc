@@ -60,6 +60,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && (connection->events & EPOLLIN) == 0)) {
     return close(*connection);
   }
+  if (connection->lingers_since != Millis{}) return throw_input_away(*connection);
   if ((events & EPOLLOUT) != 0) mark_dirty(*connection);
   if ((events & (EPOLLIN | EPOLLHUP)) == 0) return;
   // Input stays with the system while some of it is still here: the peer is slowed down, and its end is seen last.
@@ -106,10 +107,12 @@ void Connections::admit(FileDescriptor socket) {
     return;
   }
   free_.pop_back();
-  const auto wall = std::chrono::duration_cast<Millis>(host_.read_clock().wall);
+  const ClockReading clock = host_.read_clock();
+  const auto wall = std::chrono::duration_cast<Millis>(clock.wall);
   table_[index] = std::make_unique<Connection>(key, next_id_++, peer_of(socket.get()), WallTime(wall), host_);
   table_[index]->socket = std::move(socket);
   table_[index]->events = EPOLLIN;
+  table_[index]->active_at = std::chrono::duration_cast<Millis>(clock.boot);
   ++open_count_;
 }
 
@@ -117,6 +120,7 @@ void Connections::admit(FileDescriptor socket) {
 
 void Connections::read(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
+  ++counters_.reads;
   if (size < 0) {
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection);
     return;
@@ -204,16 +208,20 @@ void Connections::flush(Millis now) {
 }
 
 void Connections::write(Connection& connection, Millis now) {
+  if (connection.lingers_since != Millis{}) return;
+  connection.active_at = now;
+  if (connection.session.is_cut()) return close(connection);
   const std::string_view output = connection.session.output();
   std::size_t sent = 0;
   if (!output.empty()) {
     const ssize_t size = send(connection.socket.get(), output.data(), output.size(), MSG_NOSIGNAL);
     if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close(connection);
+    ++counters_.writes;
     sent = size > 0 ? static_cast<std::size_t>(size) : 0;
     counters_.output_bytes += sent;
     connection.session.sent(sent);
   }
-  if (connection.session.finished()) return close(connection);
+  if (connection.session.finished()) return finish(connection, now);
   const bool all = sent == output.size();
   if (all != ((connection.events & EPOLLOUT) == 0)) {
     watch(connection, all ? connection.events & ~static_cast<std::uint32_t>(EPOLLOUT) : connection.events | EPOLLOUT);
@@ -235,7 +243,13 @@ void Connections::keep_time(Millis now) {
     listening_ = true;
   }
   for (const auto& connection : table_) {
-    if (connection == nullptr || connection->stalled_since == Millis{}) continue;
+    if (connection == nullptr) continue;
+    const auto is_over = [&](Millis since, Millis longest) { return since != Millis{} && now - since >= longest; };
+    if (is_over(connection->killed_at, kKilledMax) || is_over(connection->lingers_since, kLingerMax)) {
+      close(*connection);
+      continue;
+    }
+    if (connection->stalled_since == Millis{}) continue;
     if (connection->session.output_bytes() > kOutputBytesMax && now - connection->stalled_since >= kStalledOutput) {
       close(*connection);
     }
@@ -249,6 +263,8 @@ void Connections::close(Connection& connection) {
   counters_.commands += connection.session.commands();
   counters_.error_replies += connection.session.error_replies();
   if (connection.session.waits()) host_.forget(key);
+  waits_.forget(key);
+  if (connection.session.monitors()) monitor(key, false);
   poller_.remove(connection.socket.get());
   ++generations_[key.index];
   free_.push_back(key.index);
@@ -261,7 +277,7 @@ void Connections::drain() {
   draining_ = true;
   listener_.close();
   for (const auto& connection : table_) {
-    if (connection == nullptr) continue;
+    if (connection == nullptr || connection->lingers_since != Millis{}) continue;
     connection->session.close();
     connection->held_up = false;
     watch(*connection, connection->events & ~static_cast<std::uint32_t>(EPOLLIN));

@@ -2,27 +2,31 @@
 // session's business. The thread's.
 #pragma once
 
+#include "server/client_waits.h"
 #include "server/poller.h"
 #include "server/session.h"
 
+#include <deque>
 #include <memory>
 #include <vector>
 
 namespace holdfast {
 
-class Connections {
+class Connections final : public Control {
  public:
   struct Counters {
     std::uint64_t received = 0;
     std::uint64_t rejected = 0;
     std::uint64_t input_bytes = 0;
     std::uint64_t output_bytes = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
     std::uint64_t commands = 0;       // of connections that are gone; commands() adds the others
     std::uint64_t error_replies = 0;  // likewise
   };
 
   Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max);
-  ~Connections();
+  ~Connections() override;
 
   /// Takes over a listening socket.
   void listen(FileDescriptor listener);
@@ -35,6 +39,8 @@ class Connections {
   void resume();
   /// The reply to a forwarded command. A connection that is gone is skipped.
   void answer(ReplyAddress address, std::string_view bytes);
+  /// Carries out a part of what CLIENT LIST, KILL and UNBLOCK asked for, and answers WAIT and WAITAOF.
+  void obey(Millis now, WallTime wall, const LogPosition& log);
   /// One write for each connection with something to write; closes those that are finished.
   void flush(Millis now);
   /// Closes who takes no replies; accepts again after a pause. Every attention() at least.
@@ -47,9 +53,25 @@ class Connections {
   void close_all();
 
   /// Whether input waits that could be executed now.
-  bool has_work() const { return !ready_.empty() && host_.has_credit(); }
+  bool has_work() const { return !orders_.empty() || (!ready_.empty() && host_.has_credit()); }
+  /// When obey() has something to do by the clock, at the latest.
+  Millis next_wait() const noexcept { return waits_.next_due(); }
+  std::size_t waits() const noexcept { return waits_.size(); }
+  std::size_t monitors() const noexcept { return monitors_.size(); }
+  /// Memory of what is read and not executed, and of replies, over all connections.
+  std::size_t buffer_bytes() const;
   std::uint32_t open_count() const noexcept { return open_count_; }
   Counters counters() const;
+
+  // Control.
+
+  void order(ConnectionOrder order) override;
+  void wait(const ClientWait& wait) override { new_waits_.push_back(wait); }
+  void monitor(ConnectionKey connection, bool on) override;
+  bool may_monitor() const override { return monitors_.size() < kMonitorsMax; }
+  void tell_monitors(std::string_view line) override;
+  void shut_down() override { host_.shut_down(); }
+  ErrorCounts& errors() override { return errors_; }
 
   /// The listener's tag; connections' tags are their keys.
   static constexpr std::uint64_t kListenerTag = UINT64_MAX;
@@ -70,6 +92,17 @@ class Connections {
     bool held_up = false;        // stopped in the middle of its input
     bool sends_no_more = false;  // the peer
     Millis stalled_since{};      // 0: its output is not stalled
+    Millis active_at{};
+    Millis killed_at{};      // 0: it is not
+    Millis lingers_since{};  // 0: it does not; else everything is sent and its input is thrown away
+  };
+  /// An order that was carried out up to a place of the table.
+  struct OpenOrder {
+    ConnectionOrder order;
+    std::size_t next = 0;
+    std::uint64_t count = 0;  // of connections that it meant
+    std::string lines;
+    std::vector<std::pair<std::uint64_t, std::size_t>> ends;  // id, and where its line ends
   };
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
@@ -83,6 +116,15 @@ class Connections {
   void watch(Connection& connection, std::uint32_t events);
   void mark_dirty(Connection& connection);
   void close(Connection& connection);
+  void finish(Connection& connection, Millis now);
+  void throw_input_away(Connection& connection);
+  ClientFacts facts(const Connection& connection, Millis now, WallTime wall) const;
+  void visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log, Millis now);
+  bool unblock(Connection& connection, const LogPosition& log, bool with_error);
+  void kill(Connection& connection, const LogPosition& log, Millis now);
+  void answer_order(OpenOrder& open);
+  void answer_all(const std::vector<ClientWaits::Answer>& answers);
+  void look_at_waits(Millis now, const LogPosition& log);
 
   Poller& poller_;
   SessionHost& host_;
@@ -99,6 +141,11 @@ class Connections {
   std::uint32_t open_count_ = 0;
   std::uint64_t next_id_ = 1;
   Counters counters_;
+  std::deque<OpenOrder> orders_;
+  std::vector<ConnectionKey> monitors_;
+  std::vector<ClientWait> new_waits_;  // of this turn
+  ClientWaits waits_;
+  ErrorCounts errors_;
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -1,16 +1,15 @@
 #include "server/session.h"
 
 #include "protocol/check.h"
+#include "server/monitor_line.h"
 #include "server/session_commands.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
 namespace holdfast {
 namespace {
 
-constexpr std::string_view kLoadingText = "LOADING Holdfast is loading the log into memory";
+constexpr std::string_view kLoadingText = "Holdfast is loading the log into memory";
 
 /// Commands whose reply may be large. While one is on its way, no further command of its connection is executed, so that
 /// at most one such reply waits.
@@ -35,7 +34,7 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host), control_(host.control()), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -71,9 +70,9 @@ void Session::execute(Words words) {
   const CommandEntry& entry = **found;
   last_ = &entry;
   if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
-    ReplyWriter(replies_.begin(), version_).raw_error(kLoadingText);
-    return replies_.end(silent());
+    return refuse(Error(ErrorCode::loading, kLoadingText));
   }
+  if (control_.monitored()) tell_monitors(entry, words);
   if (entry.home == CommandHome::session) return execute_here(entry, words);
   forward(entry, words);
 }
@@ -83,7 +82,8 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
   const std::size_t begin = out.size();
   ReplyWriter reply(out, version_);
   run_session_command(entry.id, *this, words, reply);
-  if (out.size() > begin && out[begin] == '-') ++error_replies_;
+  if (std::exchange(deferred_, false)) return;
+  if (out.size() > begin && out[begin] == '-') count_error(std::string_view(out).substr(begin));
   replies_.end(silent());
 }
 
@@ -93,43 +93,82 @@ void Session::forward(const CommandEntry& entry, Words words) {
     large_open_ = true;
     large_slot_ = slot;
   }
-  if (entry.id == CommandId::reservation_wait) waits_ = true;
+  if (entry.id == CommandId::reservation_wait) {
+    waits_ = true;
+    waiting_.push_back(slot);
+  }
   host_.forward({&entry, {key_, slot}, version_, words});
 }
 
 void Session::refuse(const Error& error) {
-  ++error_replies_;
-  ReplyWriter(replies_.begin(), version_).error(error);
+  std::string& out = replies_.begin();
+  const std::size_t begin = out.size();
+  ReplyWriter(out, version_).error(error);
+  count_error(std::string_view(out).substr(begin));
   replies_.end(silent());
 }
 
 void Session::answer(ReplySlot slot, std::string_view bytes) {
-  if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
+  if (!bytes.empty() && bytes.front() == '-') count_error(bytes);
+  if (!waiting_.empty()) std::erase(waiting_, slot);
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
+}
+
+ReplySlot Session::defer(bool waits) {
+  CHECK(!deferred_ && !large_open_);
+  deferred_ = large_open_ = true;
+  large_slot_ = replies_.defer(silent());
+  if (waits) waiting_.push_back(large_slot_);
+  return large_slot_;
+}
+
+void Session::push(std::string_view bytes) {
+  if (muted_) return;
+  replies_.begin().append(bytes);
+  replies_.end(false);
+}
+
+void Session::tell_monitors(const CommandEntry& entry, Words words) {
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(host_.read_clock().wall);
+  control_.tell_monitors(monitor_line(wall, peer_.address, entry, words));
+}
+
+void Session::count_error(std::string_view reply) {
+  ++error_replies_;
+  control_.errors().add(reply);
 }
 
 void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
+  no_evict_ = no_touch_ = false;
+  if (std::exchange(monitors_, false)) control_.monitor(key_, false);
 }
 
-std::string Session::describe(WallTime now) const {
-  const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
-  std::string command = "NULL";
-  if (last_ != nullptr) {
-    command =
-        last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
-    std::transform(command.begin(), command.end(), command.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  }
-  return fmt::format(
-      "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 "
-      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user=default redir=-1 resp={} "
-      "lib-name={} lib-ver={}",
-      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command,
-      static_cast<int>(version_), library_, library_version_);
+ClientFacts Session::facts(WallTime now) const {
+  ClientFacts facts;
+  facts.id = id_;
+  facts.address = peer_.address;
+  facts.local_address = peer_.local_address;
+  facts.fd = peer_.fd;
+  facts.name = name_;
+  facts.library = library_;
+  facts.library_version = library_version_;
+  facts.age_seconds = std::max<std::int64_t>(0, (now - began_).count() / 1000);
+  facts.version = version_;
+  facts.last = last_;
+  facts.monitors = monitors_;
+  facts.blocked = blocked();
+  facts.closing = closing_;
+  facts.no_evict = no_evict_;
+  facts.no_touch = no_touch_;
+  facts.output_bytes = replies_.ready().size();
+  facts.output_replies = replies_.early_count();
+  facts.output_held_bytes = replies_.early_bytes();
+  facts.output_buffer_bytes = replies_.buffer_bytes();
+  return facts;
 }
 
 }  // namespace holdfast

@@ -6,6 +6,7 @@
 #include "protocol/command_table.h"
 #include "protocol/reply_writer.h"
 #include "protocol/resp_parser.h"
+#include "server/control.h"
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
@@ -35,6 +36,11 @@ class SessionHost {
   virtual bool has_credit() const = 0;
   /// The connection is gone: owners need not keep what it waits for.
   virtual void forget(ConnectionKey connection) = 0;
+  /// The connection's RESERVATION WAITs are answered now: as things stand, or with an error.
+  virtual void end_waits(ConnectionKey connection, WaitEnd how) = 0;
+  virtual Control& control() = 0;
+  /// As SIGTERM does.
+  virtual void shut_down() = 0;
 };
 
 class Session {
@@ -64,12 +70,23 @@ class Session {
   std::string_view output() const noexcept { return replies_.ready(); }
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
+  /// Memory for replies.
+  std::size_t buffer_bytes() const noexcept { return replies_.buffer_bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
   /// Whether it ever asked to wait (RESERVATION WAIT).
   bool waits() const noexcept { return waits_; }
+  /// Whether a command of it waits now.
+  bool blocked() const noexcept { return !waiting_.empty(); }
   /// Nothing more is executed; the connection closes once all replies are sent.
   bool closing() const noexcept { return closing_; }
-  bool finished() const noexcept { return closing_ && replies_.open_count() == 0 && replies_.ready().empty(); }
+  bool finished() const noexcept {
+    return cut_ || (closing_ && replies_.open_count() == 0 && replies_.ready().empty());
+  }
+  /// What it still has to send is dropped and it closes.
+  void cut() noexcept { closing_ = cut_ = true; }
+  bool is_cut() const noexcept { return cut_; }
+  /// A message that answers nothing, behind the replies so far.
+  void push(std::string_view bytes);
   /// The peer sends no more, or the server stops: as QUIT without its reply.
   void close() noexcept { closing_ = true; }
 
@@ -90,8 +107,16 @@ class Session {
   bool muted() const noexcept { return muted_; }
   /// RESET: RESP2, no name, replies on.
   void reset();
-  /// The fields of CLIENT INFO, one line.
-  std::string describe(WallTime now) const;
+  /// For a command that answers later: its reply's place. It writes nothing itself, and no other command of this
+  /// connection is executed before. `waits`: CLIENT UNBLOCK may end it.
+  ReplySlot defer(bool waits);
+  /// MONITOR.
+  bool monitors() const noexcept { return monitors_; }
+  void set_monitors(bool on) noexcept { monitors_ = on; }
+  void set_no_evict(bool on) noexcept { no_evict_ = on; }
+  void set_no_touch(bool on) noexcept { no_touch_ = on; }
+  /// Its part of CLIENT INFO.
+  ClientFacts facts(WallTime now) const;
   std::uint64_t commands() const noexcept { return commands_; }
   std::uint64_t error_replies() const noexcept { return error_replies_; }
 
@@ -100,9 +125,12 @@ class Session {
   void execute_here(const CommandEntry& entry, Words words);
   void forward(const CommandEntry& entry, Words words);
   void refuse(const Error& error);
+  void tell_monitors(const CommandEntry& entry, Words words);
+  void count_error(std::string_view reply);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
+  Control& control_;
   RespParser parser_;
   ReplyQueue replies_;
   ConnectionKey key_;
@@ -113,7 +141,13 @@ class Session {
   bool mute_this_ = false;   // CLIENT REPLY SKIP came just before
   bool mute_after_ = false;  // CLIENT REPLY SKIP is this one
   bool waits_ = false;
-  bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
+  bool deferred_ = false;  // the command at hand answers later
+  bool cut_ = false;
+  bool monitors_ = false;
+  bool no_evict_ = false;
+  bool no_touch_ = false;
+  std::vector<ReplySlot> waiting_;  // of commands that wait
+  bool large_open_ = false;         // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
   std::uint64_t commands_ = 0;
   std::uint64_t error_replies_ = 0;

@@ -1,4 +1,5 @@
-// Commands about the connection: handshake, names, replies. COMMAND, CONFIG and INFO have files of their own.
+// Commands about the connection: handshake, PING and the like. CLIENT, COMMAND, CONFIG, INFO and what administrators
+// ask for have files of their own.
 #include "server/session_commands.h"
 
 #include "protocol/check.h"
@@ -7,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace holdfast {
 namespace {
 
@@ -16,13 +15,6 @@ constexpr std::string_view kNoPassword =
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration "
     "is correct?";
 constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-password pair or user is disabled.";
-constexpr std::string_view kNoCluster = "ERR This instance has cluster support disabled";
-
-/// What CLIENT LIST could not show unambiguously.
-bool is_label(std::string_view text) noexcept {
-  return text.size() <= kClientLabelBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
-}
 
 /// The one user there is until users are configured; any password is right.
 bool authenticates(std::string_view user) noexcept { return user == "default"; }
@@ -72,13 +64,6 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
   return true;
 }
 
-constexpr std::string_view kBadName = "ERR Client names cannot contain spaces, newlines or special characters.";
-
-void accept_switch(std::string_view word, ReplyWriter& reply) {
-  if (equals_ignoring_case(word, "ON") || equals_ignoring_case(word, "OFF")) return reply.status("OK");
-  reply.raw_error(kSyntaxError);
-}
-
 }  // namespace
 
 void run_session_command(CommandId id, Session& session, Words words, ReplyWriter& reply) {
@@ -110,7 +95,7 @@ void session_hello(Session& session, Words words, ReplyWriter& reply) {
   if (!read_hello_options(words, options, reply)) return;
   if (options.auth && !authenticates(options.user)) return reply.raw_error(kWrongPassword);
   if (options.set_name) {
-    if (!is_label(options.name)) return reply.raw_error(kBadName);
+    if (!is_client_label(options.name)) return reply.raw_error(kBadClientName);
     session.set_name(options.name);
   }
   session.set_version(static_cast<RespVersion>(wanted));
@@ -150,66 +135,6 @@ void session_ping(Session&, Words words, ReplyWriter& reply) {
 
 void session_echo(Session&, Words words, ReplyWriter& reply) { reply.bulk(words[1]); }
 
-// CLIENT.
-
-void session_client_id(Session& session, Words, ReplyWriter& reply) {
-  reply.integer(static_cast<std::int64_t>(session.id()));
-}
-
-void session_client_setname(Session& session, Words words, ReplyWriter& reply) {
-  if (!is_label(words[2])) return reply.raw_error(kBadName);
-  session.set_name(words[2]);
-  reply.status("OK");
-}
-
-void session_client_getname(Session& session, Words, ReplyWriter& reply) {
-  if (session.name().empty()) return reply.null();
-  reply.bulk(session.name());
-}
-
-void session_client_setinfo(Session& session, Words words, ReplyWriter& reply) {
-  const bool name = equals_ignoring_case(words[2], "LIB-NAME");
-  if (!name && !equals_ignoring_case(words[2], "LIB-VER")) {
-    return reply.error(Error::format(ErrorCode::err, "Unrecognized option '{}'", words[2].substr(0, 128)));
-  }
-  if (!is_label(words[3])) {
-    return reply.error(Error::format(ErrorCode::err, "{} cannot contain spaces, newlines or special characters.",
-                                     words[2].substr(0, 128)));
-  }
-  if (name) {
-    session.set_library(words[3]);
-  } else {
-    session.set_library_version(words[3]);
-  }
-  reply.status("OK");
-}
-
-void session_client_info(Session& session, Words, ReplyWriter& reply) {
-  const auto wall = std::chrono::duration_cast<Millis>(session.host().read_clock().wall);
-  reply.verbatim(session.describe(WallTime(wall)) + "\n");
-}
-
-void session_client_reply(Session& session, Words words, ReplyWriter& reply) {
-  if (equals_ignoring_case(words[2], "ON")) {
-    session.mute(false);
-    return reply.status("OK");
-  }
-  if (equals_ignoring_case(words[2], "OFF")) return session.mute(true);
-  if (!equals_ignoring_case(words[2], "SKIP")) return reply.raw_error(kSyntaxError);
-  if (!session.muted()) session.mute_next();
-}
-
-void session_client_no_evict(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
-void session_client_no_touch(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
-
-void session_client_tracking(Session&, Words words, ReplyWriter& reply) {
-  if (equals_ignoring_case(words[2], "OFF") && words.size() == 3) return reply.status("OK");
-  if (!equals_ignoring_case(words[2], "ON") && !equals_ignoring_case(words[2], "OFF")) {
-    return reply.raw_error(kSyntaxError);
-  }
-  reply.raw_error("ERR CLIENT TRACKING is not supported: stock changes all the time and must not be cached by clients");
-}
-
 // The server as others see it.
 
 void session_time(Session& session, Words, ReplyWriter& reply) {
@@ -227,10 +152,5 @@ void session_role(Session& session, Words, ReplyWriter& reply) {
 }
 
 void session_module_list(Session&, Words, ReplyWriter& reply) { reply.array(0); }
-
-void session_cluster(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_readonly(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_readwrite(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_asking(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
 
 }  // namespace holdfast
