@@ -72,7 +72,7 @@ void Session::execute(Words words) {
   if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
     return refuse(Error(ErrorCode::loading, kLoadingText));
   }
-  if (control_.monitored()) tell_monitors(entry, words);
+  if (control_.monitored() && entry.id != CommandId::monitor) tell_monitors(entry, words);
   if (entry.home == CommandHome::session) return execute_here(entry, words);
   forward(entry, words);
 }
