@@ -144,12 +144,20 @@ void write_family(ReplyWriter& reply, const Family& family) {
   write_info(reply, lower(family.name), family.itself, family.subcommands);
 }
 
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string_view group_of(const CommandEntry& entry) noexcept {
-  if (entry.home == CommandHome::session)
-    return entry.role == Role::admin || entry.name == "INFO" ? "server" : "connection";
   if (entry.name == "ITEM") return "item";
-  if (entry.id < CommandId::item_load) return "reservation";
-  return entry.name.front() == 'S' && entry.id != CommandId::set ? "set" : "string";
+  if (entry.name == "RESERVATION" || entry.id < CommandId::item_load) return "reservation";
+  const std::string_view name = entry.name;
+  if (is_one_of(name, {"AUTH", "HELLO", "PING", "ECHO", "SELECT", "QUIT", "RESET", "CLIENT"})) return "connection";
+  if (is_one_of(name, {"CLUSTER", "READONLY", "READWRITE", "ASKING"})) return "cluster";
+  if (is_one_of(name, {"EXISTS", "TYPE", "DEL", "KEYS", "WAIT", "WAITAOF"})) return "generic";
+  if (is_one_of(name, {"GET", "SET", "INCR", "DECR", "INCRBY", "DECRBY"})) return "string";
+  if (is_one_of(name, {"SISMEMBER", "SCARD", "SSCAN", "SMEMBERS"})) return "set";
+  return "server";
 }
 
 /// One argument of a syntax text: "item", "[QTY n]", "LIB-NAME libname | LIB-VER libver".
