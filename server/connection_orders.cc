@@ -180,8 +180,18 @@ void Connections::finish(Connection& connection, Millis now) {
   const bool known = ioctl(fd, FIONREAD, &unread) == 0 && ioctl(fd, SIOCOUTQ, &unsent) == 0;
   if (connection.sends_no_more || (known && unread == 0 && unsent == 0)) return close(connection);
   shutdown(fd, SHUT_WR);
+  connection.unsent_bytes = unsent;
   connection.lingers_since = std::max(now, Millis{1});
   watch(connection, EPOLLIN);
+}
+
+/// Whether the peer of a connection that lingers has taken something since the last look.
+bool Connections::lingers_on(Connection& connection, Millis now) {
+  int unsent = 0;
+  if (ioctl(connection.socket.get(), SIOCOUTQ, &unsent) != 0 || unsent >= connection.unsent_bytes) return false;
+  connection.unsent_bytes = unsent;
+  connection.lingers_since = now;
+  return true;
 }
 
 void Connections::throw_input_away(Connection& connection) {

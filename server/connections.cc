@@ -217,6 +217,7 @@ void Connections::write(Connection& connection, Millis now) {
     const ssize_t size = send(connection.socket.get(), output.data(), output.size(), MSG_NOSIGNAL);
     if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close(connection);
     ++counters_.writes;
+    if (size > 0 && connection.killed_at != Millis{}) connection.killed_at = now;
     sent = size > 0 ? static_cast<std::size_t>(size) : 0;
     counters_.output_bytes += sent;
     connection.session.sent(sent);
@@ -245,7 +246,9 @@ void Connections::keep_time(Millis now) {
   for (const auto& connection : table_) {
     if (connection == nullptr) continue;
     const auto is_over = [&](Millis since, Millis longest) { return since != Millis{} && now - since >= longest; };
-    if (is_over(connection->killed_at, kKilledMax) || is_over(connection->lingers_since, kLingerMax)) {
+    const bool lingers = connection->lingers_since != Millis{};
+    if (lingers ? is_over(connection->lingers_since, kLingerMax) && !lingers_on(*connection, now)
+                : is_over(connection->killed_at, kKilledMax)) {
       close(*connection);
       continue;
     }

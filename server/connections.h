@@ -93,7 +93,8 @@ class Connections final : public Control {
     bool sends_no_more = false;  // the peer
     Millis stalled_since{};      // 0: its output is not stalled
     Millis active_at{};
-    Millis killed_at{};      // 0: it is not
+    Millis killed_at{};      // or when it took replies since; 0: it is not killed
+    int unsent_bytes = 0;    // while it lingers: what its peer had not taken at the last look
     Millis lingers_since{};  // 0: it does not; else everything is sent and its input is thrown away
   };
   /// An order that was carried out up to a place of the table.
@@ -118,6 +119,7 @@ class Connections final : public Control {
   void close(Connection& connection);
   void finish(Connection& connection, Millis now);
   void throw_input_away(Connection& connection);
+  bool lingers_on(Connection& connection, Millis now);
   ClientFacts facts(const Connection& connection, Millis now, WallTime wall) const;
   void visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log, Millis now);
   bool unblock(Connection& connection, const LogPosition& log, bool with_error);

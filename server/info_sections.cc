@@ -2,6 +2,9 @@
 // exist here is 0.
 #include "server/info_sections.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace holdfast {
 namespace {
 
@@ -176,7 +179,7 @@ void stats_section(Text& text, const ServerStatus& status) {
   const auto kilobytes = [](double bytes) { return fmt::format("{:.2f}", bytes / 1024); };
   line(text, "total_connections_received", status.connections_received);
   line(text, "total_commands_processed", status.commands);
-  line(text, "instantaneous_ops_per_sec", static_cast<std::uint64_t>(status.commands_per_second + 0.5));
+  line(text, "instantaneous_ops_per_sec", std::lround(status.commands_per_second));
   line(text, "total_net_input_bytes", status.input_bytes);
   line(text, "total_net_output_bytes", status.output_bytes);
   zeros(text, {"total_net_repl_input_bytes", "total_net_repl_output_bytes"});

@@ -74,9 +74,10 @@ inline constexpr Millis kDrainMax{5000};
 inline constexpr std::size_t kOrderVisitsMax = 256;
 /// CLIENT LIST, KILL and UNBLOCK that wait for their turn; further ones are refused.
 inline constexpr std::size_t kOrdersMax = 1024;
-/// A killed connection whose replies are not taken by then is closed without them.
+/// A killed connection that takes none of its replies for so long is closed without them.
 inline constexpr Millis kKilledMax{5000};
-/// A connection that is done, while its peer still sends, is kept this long so that its last replies arrive.
+/// A connection that is done, while its peer still sends or has not taken everything, is looked at this often; it is
+/// closed when the peer took nothing meanwhile.
 inline constexpr Millis kLingerMax{1000};
 /// What MONITOR may leave unread; more, and it is closed at once.
 inline constexpr std::size_t kMonitorBytesMax = 8_MiB;

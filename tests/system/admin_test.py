@@ -116,6 +116,22 @@ def a_killed_connection_answers_what_it_executed(program, folder):
     server.stop()
 
 
+def replies_under_way_survive_a_kill(program, folder):
+    server = running(program, folder)
+    with Connection(server.address) as admin, Connection(server.address) as seller:
+        admin.ask("ITEM", "CREATE", "a", "STOCK", 10 * STOCK)
+        id = seller.ask("CLIENT", "ID")
+        # It reads nothing until it is killed: replies and requests lie in every buffer on the way.
+        sender = in_the_background(lambda: send_all(seller.socket, b"".join(encode("RESERVE", "a", user) for user in range(1_500_000))))
+        eventually(lambda: int(clients(admin, "ID", id)[0]["obl"]) >= MIB, "it is full")
+        check(admin.ask("CLIENT", "KILL", "ID", id) == 1, "it is killed")
+        replies = read_to_the_end(seller)
+        sender.join(PATIENCE_SECONDS)
+        left = int(admin.ask("GET", "{a}:stock"))
+        check(left == 10 * STOCK - len(replies), "every reply arrived", left, len(replies))
+    server.stop()
+
+
 def send_all(client, data):
     try:
         client.sendall(data)
@@ -155,7 +171,7 @@ def killing_thousands_does_not_stall_others(program, folder):
                 check(other.ask("PING") == "PONG", "others are answered")
                 worst = max(worst, time.monotonic() - began)
             check(killed == [CROWD], "all are killed", killed)
-            check(worst < 0.5, "others do not wait for it", worst)
+            check(worst < 1, "others do not wait for it", worst)
             print(f"  the longest PING while {CROWD} were killed: {worst * 1000:.1f} ms")
             eventually(lambda: info(admin, "clients")["connected_clients"] == "2", "they are gone")
     for client in crowd:
@@ -324,8 +340,8 @@ def info_is_what_happened(program, folder):
     server.stop()
 
 
-ALL = [connections_are_listed_as_they_are, a_killed_connection_answers_what_it_executed, kills_go_by_every_mark,
-       killing_thousands_does_not_stall_others, waiting_ends_by_order, waitaof_waits_for_the_disk, a_monitor_sees_what_others_execute,
+ALL = [connections_are_listed_as_they_are, a_killed_connection_answers_what_it_executed, replies_under_way_survive_a_kill,
+       kills_go_by_every_mark, killing_thousands_does_not_stall_others, waiting_ends_by_order, waitaof_waits_for_the_disk, a_monitor_sees_what_others_execute,
        a_monitor_that_does_not_read_is_closed, a_shutdown_under_load_loses_nothing, info_is_what_happened]
 
 
