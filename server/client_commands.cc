@@ -80,7 +80,7 @@ void session_client_reply(Session& session, Words words, ReplyWriter& reply) {
 void session_client_no_evict(Session& session, Words words, ReplyWriter& reply) {
   const auto on = on_or_off(words[2]);
   if (!on) return reply.raw_error(kSyntaxError);
-  session.set_no_evict(*on);
+  session.keep(*on);
   reply.status("OK");
 }
 

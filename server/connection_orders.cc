@@ -51,7 +51,7 @@ void Connections::obey(Millis now, WallTime wall, const LogPosition& log) {
       if (table_[open.next] == nullptr) continue;
       Connection& connection = *table_[open.next];
       const ClientFacts known = facts(connection, now, wall);
-      if (open.order.filter.matches(known)) visit(connection, open, known, log, now);
+      if (open.order.filter.matches(known)) visit(connection, open, known, log);
     }
     if (open.next < table_.size()) return;
     answer_order(open);
@@ -71,8 +71,7 @@ ClientFacts Connections::facts(const Connection& connection, Millis now, WallTim
   return facts;
 }
 
-void Connections::visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log,
-                        Millis now) {
+void Connections::visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log) {
   using Kind = ConnectionOrder::Kind;
   if (connection.lingers_since != Millis{}) return;  // it is gone but for its last bytes
   switch (open.order.kind) {
@@ -83,10 +82,10 @@ void Connections::visit(Connection& connection, OpenOrder& open, const ClientFac
       break;
     case Kind::kill_one:
       open.next = table_.size() - 1;
-      kill(connection, log, now);
+      kill(connection, log);
       break;
     case Kind::kill:
-      kill(connection, log, now);
+      kill(connection, log);
       break;
     case Kind::unblock:
     case Kind::unblock_fail:
@@ -96,9 +95,8 @@ void Connections::visit(Connection& connection, OpenOrder& open, const ClientFac
   ++open.count;
 }
 
-void Connections::kill(Connection& connection, const LogPosition& log, Millis now) {
+void Connections::kill(Connection& connection, const LogPosition& log) {
   connection.session.close();
-  connection.killed_at = now;
   connection.held_up = false;
   watch(connection, connection.events & ~static_cast<std::uint32_t>(EPOLLIN));
   unblock(connection, log, false);
@@ -198,14 +196,6 @@ void Connections::throw_input_away(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
   if (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR))) return;
   close(connection);
-}
-
-std::size_t Connections::buffer_bytes() const {
-  std::size_t sum = 0;
-  for (const auto& connection : table_) {
-    if (connection != nullptr) sum += connection->input.capacity() + connection->session.buffer_bytes();
-  }
-  return sum;
 }
 
 }  // namespace holdfast

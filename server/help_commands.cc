@@ -21,6 +21,7 @@ void write_help(std::string_view container, ReplyWriter& reply) {
   for (const std::string& line : lines) reply.status(line);
 }
 
+void session_acl_help(Session&, Words, ReplyWriter& reply) { write_help("ACL", reply); }
 void session_client_help(Session&, Words, ReplyWriter& reply) { write_help("CLIENT", reply); }
 void session_command_help(Session&, Words, ReplyWriter& reply) { write_help("COMMAND", reply); }
 void session_config_help(Session&, Words, ReplyWriter& reply) { write_help("CONFIG", reply); }

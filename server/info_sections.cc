@@ -111,7 +111,7 @@ void memory_section(Text& text, const ServerStatus& status) {
   line(text, "mem_fragmentation_bytes", waste);
   zeros(text, {"mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers",
                "mem_clients_slaves"});
-  line(text, "mem_clients_normal", status.memory_clients_bytes);
+  line(text, "mem_clients_normal", status.client_bytes);
   zeros(text, {"mem_cluster_links", "mem_aof_buffer"});
   line(text, "mem_allocator", "libc");
   zeros(text, {"active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects"});
@@ -190,8 +190,12 @@ void stats_section(Text& text, const ServerStatus& status) {
   line(text, "rejected_connections", status.connections_rejected);
   zeros(text, {"sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys"});
   line(text, "expired_stale_perc", "0.00");
-  zeros(text, {"expired_time_cap_reached_count", "expire_cycle_cpu_milliseconds", "evicted_keys", "evicted_clients",
+  zeros(text, {"expired_time_cap_reached_count", "expire_cycle_cpu_milliseconds", "evicted_keys",
                "total_eviction_exceeded_time", "current_eviction_exceeded_time"});
+  line(text, "evicted_clients", status.clients_evicted);
+  line(text, "timed_out_clients", status.clients_timed_out);
+  line(text, "acl_access_denied_auth", status.wrong_secrets);
+  line(text, "acl_access_denied_cmd", status.denied_commands);
   line(text, "keyspace_hits", status.lookups_found);
   line(text, "keyspace_misses", status.lookups_missed);
   zeros(text,
@@ -203,9 +207,8 @@ void stats_section(Text& text, const ServerStatus& status) {
   line(text, "dump_payload_sanitizations", 0);
   line(text, "total_reads_processed", status.reads);
   line(text, "total_writes_processed", status.writes);
-  zeros(text,
-        {"io_threaded_reads_processed", "io_threaded_writes_processed", "reply_buffer_shrinks", "reply_buffer_expands",
-         "acl_access_denied_auth", "acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel"});
+  zeros(text, {"io_threaded_reads_processed", "io_threaded_writes_processed", "reply_buffer_shrinks",
+               "reply_buffer_expands", "acl_access_denied_key", "acl_access_denied_channel"});
 }
 
 void replication_section(Text& text, const ServerStatus& status) {

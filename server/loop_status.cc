@@ -104,6 +104,10 @@ ServerStatus Loop::status() {
   status.clients_max = options_.maxclients;
   status.connections_received = counters.received;
   status.connections_rejected = counters.rejected;
+  status.clients_evicted = counters.evicted;
+  status.clients_timed_out = counters.timed_out;
+  status.wrong_secrets = counters.wrong_secrets;
+  status.denied_commands = counters.denied;
   status.commands = counters.commands;
   status.error_replies = counters.error_replies;
   status.input_bytes = counters.input_bytes;
@@ -114,9 +118,9 @@ ServerStatus Loop::status() {
   status.input_bytes_per_second = input_rate_.per_second();
   status.output_bytes_per_second = output_rate_.per_second();
   for (const auto& [code, count] : connections_.errors().counts()) status.errors.emplace_back(code, count);
-  status.memory_clients_bytes = connections_.buffer_bytes();
-  status.memory_used_bytes = std::max(allocated_bytes(), status.memory_clients_bytes);
-  status.memory_items_bytes = status.memory_used_bytes - status.memory_clients_bytes;
+  status.client_bytes = connections_.held_bytes();
+  status.memory_used_bytes = std::max(allocated_bytes(), status.client_bytes);
+  status.memory_items_bytes = status.memory_used_bytes - status.client_bytes;
   status.memory_peak_bytes = std::max(status.memory_peak_bytes, status.memory_used_bytes);
   status.monitors = connections_.monitors();
   status.waiting_clients = connections_.waits();

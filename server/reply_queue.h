@@ -36,8 +36,8 @@ class ReplyQueue {
   /// Replies that came early, and their bytes.
   std::uint32_t early_count() const noexcept { return early_count_; }
   std::size_t early_bytes() const noexcept { return early_.size(); }
-  /// Memory for all of it.
-  std::size_t buffer_bytes() const noexcept {
+  /// Bytes of memory behind them.
+  std::size_t memory() const noexcept {
     return out_.capacity() + early_.capacity() + entries_.capacity() * sizeof(Entry);
   }
   /// What may go to the socket now.

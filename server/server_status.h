@@ -62,6 +62,11 @@ struct ServerStatus {
   std::uint64_t monitors = 0;
   std::uint64_t connections_received = 0;
   std::uint64_t connections_rejected = 0;
+  std::uint64_t clients_evicted = 0;    // closed for their memory
+  std::uint64_t clients_timed_out = 0;  // closed because a deadline was over
+  std::uint64_t client_bytes = 0;       // what they hold in requests and replies
+  std::uint64_t wrong_secrets = 0;
+  std::uint64_t denied_commands = 0;
   std::uint64_t commands = 0;
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
@@ -77,7 +82,6 @@ struct ServerStatus {
   std::uint64_t memory_used_bytes = 0;  // given out by the allocator
   std::uint64_t memory_bytes = 0;       // resident
   std::uint64_t memory_peak_bytes = 0;
-  std::uint64_t memory_clients_bytes = 0;
   std::uint64_t memory_items_bytes = 0;
   std::uint64_t memory_system_bytes = 0;  // of the machine
   std::uint64_t cpu_user_us = 0;

@@ -34,7 +34,13 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), control_(host.control()), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host),
+      control_(host.control()),
+      key_(key),
+      id_(id),
+      user_(&host.users().initial()),
+      peer_(std::move(peer)),
+      began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -44,7 +50,8 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
   std::size_t done = 0;
   while (turn.commands > 0 && turn.bytes > 0 && wants_input() && host_.has_credit()) {
     RequestBuffer& request = host_.request_buffer();
-    const RespParser::Parsed parsed = parser_.next(input.substr(done), kRequestLimits, request);
+    const RequestLimits& limits = authenticated() ? kRequestLimits : kRequestLimitsBeforeAuth;
+    const RespParser::Parsed parsed = parser_.next(input.substr(done), limits, request);
     done += parsed.consumed;
     turn.bytes -= std::min(turn.bytes, parsed.consumed);
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
@@ -55,6 +62,7 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     }
     --turn.commands;
     execute(request.request());
+    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) closing_ = true;
   }
   return closing_ ? input.size() : done;
 }
@@ -68,6 +76,7 @@ void Session::execute(Words words) {
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
+  if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
   if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
     return refuse(Error(ErrorCode::loading, kLoadingText));
@@ -108,6 +117,25 @@ void Session::refuse(const Error& error) {
   replies_.end(silent());
 }
 
+void Session::refuse_role(const CommandEntry& entry) {
+  if (!authenticated()) {
+    return refuse(Error(ErrorCode::no_auth, "Authentication required."));
+  }
+  ++denied_;
+  refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
+                       full_name(entry)));
+}
+
+bool Session::authenticate(std::string_view user, std::string_view secret) {
+  const User* found = host_.users().authenticate(user, secret);
+  if (found != nullptr) {
+    user_ = found;
+    return true;
+  }
+  if (++wrong_secrets_ >= kWrongSecretsMax) closing_ = true;
+  return false;
+}
+
 void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (!bytes.empty() && bytes.front() == '-') count_error(bytes);
   if (!waiting_.empty()) std::erase(waiting_, slot);
@@ -143,7 +171,8 @@ void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
-  no_evict_ = no_touch_ = false;
+  kept_ = no_touch_ = false;
+  user_ = &host_.users().initial();
   if (std::exchange(monitors_, false)) control_.monitor(key_, false);
 }
 
@@ -154,6 +183,7 @@ ClientFacts Session::facts(WallTime now) const {
   facts.local_address = peer_.local_address;
   facts.fd = peer_.fd;
   facts.name = name_;
+  facts.user = user_->name;
   facts.library = library_;
   facts.library_version = library_version_;
   facts.age_seconds = std::max<std::int64_t>(0, (now - began_).count() / 1000);
@@ -162,12 +192,12 @@ ClientFacts Session::facts(WallTime now) const {
   facts.monitors = monitors_;
   facts.blocked = blocked();
   facts.closing = closing_;
-  facts.no_evict = no_evict_;
+  facts.no_evict = kept_;
   facts.no_touch = no_touch_;
   facts.output_bytes = replies_.ready().size();
   facts.output_replies = replies_.early_count();
   facts.output_held_bytes = replies_.early_bytes();
-  facts.output_buffer_bytes = replies_.buffer_bytes();
+  facts.output_buffer_bytes = replies_.memory();
   return facts;
 }
 

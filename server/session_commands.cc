@@ -15,9 +15,9 @@ constexpr std::string_view kNoPassword =
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration "
     "is correct?";
 constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-password pair or user is disabled.";
-
-/// The one user there is until users are configured; any password is right.
-bool authenticates(std::string_view user) noexcept { return user == "default"; }
+constexpr std::string_view kHelloNoAuth =
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
+    "option can be used to authenticate the client and select the RESP protocol version at the same time";
 
 void write_hello(Session& session, ReplyWriter& reply) {
   reply.map(7);
@@ -40,6 +40,7 @@ void write_hello(Session& session, ReplyWriter& reply) {
 /// What HELLO's options ask for; applied only when all of them are right.
 struct HelloOptions {
   std::string_view user;
+  std::string_view secret;
   bool auth = false;
   std::string_view name;
   bool set_name = false;
@@ -52,10 +53,15 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
     if (equals_ignoring_case(words[i], "AUTH") && left >= 2) {
       options.auth = true;
       options.user = words[i + 1];
+      options.secret = words[i + 2];
       i += 2;
     } else if (equals_ignoring_case(words[i], "SETNAME") && left >= 1) {
       options.set_name = true;
       options.name = words[++i];
+      if (!is_client_label(options.name)) {
+        reply.raw_error(kBadClientName);
+        return false;
+      }
     } else {
       reply.error(Error::format(ErrorCode::err, "Syntax error in HELLO option '{}'", words[i].substr(0, 128)));
       return false;
@@ -93,20 +99,19 @@ void session_hello(Session& session, Words words, ReplyWriter& reply) {
   }
   HelloOptions options;
   if (!read_hello_options(words, options, reply)) return;
-  if (options.auth && !authenticates(options.user)) return reply.raw_error(kWrongPassword);
-  if (options.set_name) {
-    if (!is_client_label(options.name)) return reply.raw_error(kBadClientName);
-    session.set_name(options.name);
-  }
+  if (options.auth && !session.authenticate(options.user, options.secret)) return reply.raw_error(kWrongPassword);
+  if (!session.authenticated()) return reply.raw_error(kHelloNoAuth);
+  if (options.set_name) session.set_name(options.name);
   session.set_version(static_cast<RespVersion>(wanted));
   reply.set_version(session.version());
   write_hello(session, reply);
 }
 
-void session_auth(Session&, Words words, ReplyWriter& reply) {
+void session_auth(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() > 3) return reply.raw_error(kSyntaxError);
-  if (words.size() == 2) return reply.raw_error(kNoPassword);
-  if (!authenticates(words[1])) return reply.raw_error(kWrongPassword);
+  const bool named = words.size() == 3;
+  if (!named && !session.host().users().configured()) return reply.raw_error(kNoPassword);
+  if (!session.authenticate(named ? words[1] : "default", words.back())) return reply.raw_error(kWrongPassword);
   reply.status("OK");
 }
 
