@@ -25,6 +25,7 @@ from holdfastd_test import Server, check  # noqa: E402
 from resp import Connection, encode  # noqa: E402
 
 PATIENCE_SECONDS = 60
+PROMPT = r"> $"  # what is typed before it comes is thrown away
 
 
 class Terminal:
@@ -94,21 +95,21 @@ def has(server, command):
 def it_completes_and_explains_our_commands(program, folder):
     server = running(program, folder)
     terminal = Terminal(server)
-    terminal.until(r"> ")
+    terminal.until(PROMPT)
     terminal.write("resERV\t\t\t\t\t\t\t")  # each shows another one
     terminal.until(r"RESERVATION", r"RESERVE\b")
     terminal.write("\x15help reserve\r")
-    terminal.until(r"Takes units for a user", r"summary:", r"since:", r"group: reservation")
+    terminal.until(r"Takes units for a user", r"summary:", r"since:", r"group: reservation", PROMPT)
     terminal.write("help client kill\r")
-    terminal.until(r"Closes connections", r"group: connection")
+    terminal.until(r"Closes connections", r"group: connection", PROMPT)
     terminal.write("help @item\r")
-    terminal.until(r"ITEM VERIFY")
+    terminal.until(r"ITEM VERIFY", PROMPT)
     terminal.write("item create a stock 3\r")
-    terminal.until(r"OK\n")
+    terminal.until(r"OK\n", PROMPT)
     terminal.write("reserve a u\r")
-    terminal.until(r"\(integer\) 2")
+    terminal.until(r"\(integer\) 2", PROMPT)
     terminal.write("client help\r")
-    terminal.until(r"Prints this help")
+    terminal.until(r"Prints this help", PROMPT)
     terminal.end()
     server.stop()
 
