@@ -82,6 +82,7 @@ ReadFilter read_list_filter(Words words) {
     return read;
   }
   if (words.size() < 2 || !equals_ignoring_case(words[0], "ID")) return {{}, std::string(kSyntaxError)};
+  read.filter.ids.reserve(words.size() - 1);
   for (const std::string_view word : words.subspan(1)) {
     std::int64_t id = 0;
     if (!parse_integer(word, id)) return {{}, "ERR Invalid client ID"};

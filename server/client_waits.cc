@@ -73,6 +73,7 @@ std::vector<ClientWaits::Answer> ClientWaits::end(ConnectionKey connection, cons
 
 std::vector<ClientWaits::Answer> ClientWaits::end_all(const LogPosition& log) {
   std::vector<Answer> ended;
+  ended.reserve(waits_.size());
   for (const Waiting& waiting : waits_) ended.push_back(answer(waiting, log));
   waits_.clear();
   due_ = Millis::max();

@@ -21,6 +21,7 @@ std::string in_order(const std::string& lines, const std::vector<std::pair<std::
     std::string_view text;
   };
   std::vector<Line> sorted;
+  sorted.reserve(ends.size());
   std::size_t begin = 0;
   for (const auto& [id, end] : ends) {
     sorted.push_back({id, std::string_view(lines).substr(begin, end - begin)});

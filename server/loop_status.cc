@@ -117,6 +117,7 @@ ServerStatus Loop::status() {
   status.commands_per_second = commands_rate_.per_second();
   status.input_bytes_per_second = input_rate_.per_second();
   status.output_bytes_per_second = output_rate_.per_second();
+  status.errors.reserve(connections_.errors().counts().size());
   for (const auto& [code, count] : connections_.errors().counts()) status.errors.emplace_back(code, count);
   status.client_bytes = connections_.held_bytes();
   status.memory_used_bytes = std::max(allocated_bytes(), status.client_bytes);

@@ -14,6 +14,7 @@ ClientWait wait(ConnectionKey connection, ClientWait::Kind kind, bool local, boo
 
 std::vector<std::string> texts(const std::vector<ClientWaits::Answer>& answers) {
   std::vector<std::string> found;
+  found.reserve(answers.size());
   for (const auto& answer : answers) found.push_back(answer.bytes);
   return found;
 }
