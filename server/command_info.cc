@@ -110,17 +110,18 @@ void write_search(ReplyWriter& reply, std::string_view name, std::string_view ty
   }
 }
 
+std::vector<std::string_view> key_flags_of(const CommandEntry& entry) {
+  if (entry.access == CommandAccess::write) return {"RW", "access", "update"};
+  return {"RO", "access"};
+}
+
 void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
   const KeySpec keys = key_spec(entry);
   if (keys.first == 0 && keys.count_at == 0) return reply.set(0);
   reply.set(1);
   reply.map(3);
   reply.bulk("flags");
-  if (entry.access == CommandAccess::write) {
-    write_statuses(reply, Names{"RW", "access", "update"});
-  } else {
-    write_statuses(reply, Names{"RO", "access"});
-  }
+  write_statuses(reply, key_flags_of(entry));
   write_search(reply, "begin_search", "index", {{"index", keys.count_at > 0 ? keys.count_at : keys.first}});
   if (keys.count_at > 0) {
     write_search(reply, "find_keys", "keynum", {{"keynumidx", 0}, {"firstkey", 1}, {"keystep", 1}});
@@ -154,16 +155,21 @@ void write_family(ReplyWriter& reply, const Family& family) {
   write_info(reply, lower(family.name), family.itself, family.subcommands);
 }
 
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string_view group_of(const CommandEntry& entry) noexcept {
-  if (const auto group = special_group(entry); !group.empty()) return group;
-  if (entry.home == CommandHome::session)
-    return entry.role == Role::admin || entry.name == "INFO" ? "server" : "connection";
   if (entry.name == "ITEM") return "item";
-  if (entry.id < CommandId::item_load) return "reservation";
+  if (entry.name == "RESERVATION" || entry.id < CommandId::item_load) return "reservation";
+  if (const auto group = special_group(entry); !group.empty()) return group;
+  const std::string_view name = entry.name;
+  if (is_one_of(name, {"AUTH", "HELLO", "PING", "ECHO", "SELECT", "QUIT", "RESET", "CLIENT"})) return "connection";
+  if (is_one_of(name, {"CLUSTER", "READONLY", "READWRITE", "ASKING"})) return "cluster";
+  if (is_one_of(name, {"EXISTS", "TYPE", "DEL", "KEYS", "WAIT", "WAITAOF"})) return "generic";
   if (entry.id >= CommandId::ttl && entry.id <= CommandId::scan) return "generic";
-  constexpr std::array kSets = {CommandId::sismember, CommandId::scard, CommandId::sscan,
-                                CommandId::smembers,  CommandId::sadd,  CommandId::srem};
-  return std::find(kSets.begin(), kSets.end(), entry.id) != kSets.end() ? "set" : "string";
+  if (is_one_of(name, {"SISMEMBER", "SCARD", "SSCAN", "SMEMBERS", "SADD", "SREM"})) return "set";
+  return entry.home == CommandHome::step && entry.key > 0 ? "string" : "server";
 }
 
 /// One argument of a syntax text: "item", "[QTY n]", "LIB-NAME libname | LIB-VER libver".
@@ -348,18 +354,43 @@ void session_command_list(Session&, Words words, ReplyWriter& reply) {
   for (const std::string& name : names) reply.bulk(name);
 }
 
-void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
-  const auto found = find_command(words.subspan(2));
+namespace {
+
+/// The keys of a command with its arguments; none and an error when there are none or it is no command.
+std::vector<std::string_view> keys_or_error(Words words, const CommandEntry*& entry, ReplyWriter& reply) {
+  const auto found = find_command(words);
   if (!found) {
     const bool arity = found.error().text().starts_with("wrong number");
-    return reply.raw_error(arity ? "ERR Invalid number of arguments specified for command"
-                                 : "ERR Invalid command specified");
+    reply.raw_error(arity ? "ERR Invalid number of arguments specified for command" : "ERR Invalid command specified");
+    return {};
   }
-  const auto keys = keys_of(**found, words.subspan(2));
-  if (!keys) return reply.raw_error("ERR Invalid arguments specified for command");
-  if (keys->empty()) return reply.raw_error("ERR The command has no key arguments");
-  reply.array(keys->size());
-  for (const auto key : *keys) reply.bulk(key);
+  entry = *found;
+  auto keys = keys_of(*entry, words);
+  if (!keys) return reply.raw_error("ERR Invalid arguments specified for command"), std::vector<std::string_view>();
+  if (keys->empty()) reply.raw_error("ERR The command has no key arguments");
+  return *keys;
+}
+
+}  // namespace
+
+void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
+  const CommandEntry* entry = nullptr;
+  const auto keys = keys_or_error(words.subspan(2), entry, reply);
+  if (keys.empty()) return;
+  reply.array(keys.size());
+  for (const auto key : keys) reply.bulk(key);
+}
+
+void session_command_getkeysandflags(Session&, Words words, ReplyWriter& reply) {
+  const CommandEntry* entry = nullptr;
+  const auto keys = keys_or_error(words.subspan(2), entry, reply);
+  if (keys.empty()) return;
+  reply.array(keys.size());
+  for (const auto key : keys) {
+    reply.array(2);
+    reply.bulk(key);
+    write_statuses(reply, key_flags_of(*entry));
+  }
 }
 
 }  // namespace holdfast

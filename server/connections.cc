@@ -34,6 +34,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && (connection->events & EPOLLIN) == 0)) {
     return close(*connection);
   }
+  if (connection->lingers_since != Millis{}) return throw_input_away(*connection);
   if ((events & EPOLLOUT) != 0) mark_dirty(*connection);
   if ((events & (EPOLLIN | EPOLLHUP)) == 0) return;
   // Input stays with the system while some of it is still here: the peer is slowed down, and its end is seen last.
@@ -45,6 +46,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
 
 void Connections::read(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
+  ++counters_.reads;
   if (size < 0) {
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection);
     return;
@@ -167,22 +169,26 @@ void Connections::flush(Millis now) {
 }
 
 void Connections::write(Connection& connection, Millis now) {
+  if (connection.lingers_since != Millis{}) return;
+  connection.active_at = now;
   if (connection.session.overflowed()) {
     ++counters_.slow_subscribers;
     host_.notice(fmt::format("{} is closed: more than {} bytes of messages wait for it", connection.session.address(),
                              kSubscriberBytesMax));
     return close(connection);
   }
+  if (connection.session.is_cut()) return close(connection);
   const std::string_view output = connection.session.output();
   std::size_t sent = 0;
   if (!output.empty()) {
     const ssize_t size = send(connection.socket.get(), output.data(), output.size(), MSG_NOSIGNAL);
     if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close(connection);
+    ++counters_.writes;
     sent = size > 0 ? static_cast<std::size_t>(size) : 0;
     counters_.output_bytes += sent;
     connection.session.sent(sent);
   }
-  if (connection.session.finished()) return close(connection);
+  if (connection.session.finished()) return finish(connection, now);
   const bool all = sent == output.size();
   if (all != ((connection.events & EPOLLOUT) == 0)) {
     watch(connection, all ? connection.events & ~static_cast<std::uint32_t>(EPOLLOUT) : connection.events | EPOLLOUT);
@@ -237,12 +243,13 @@ void Connections::keep_time(Millis now) {
   Millis next = Millis::max();
   for (const auto& connection : table_) {
     if (connection == nullptr) continue;
-    const Millis due = connection->deadlines.due(options);
-    if (due > now) {
-      next = std::min(next, due);
+    const bool lingers = connection->lingers_since != Millis{};
+    const Millis due = lingers ? connection->lingers_since + kLingerMax : connection->deadlines.due(options);
+    if (due > now || (lingers && lingers_on(*connection, now))) {
+      next = std::min(next, std::max(due, now));
       continue;
     }
-    ++counters_.timed_out;
+    if (!lingers) ++counters_.timed_out;
     close(*connection);
   }
   attention_ = std::clamp(next - now, kDeadlineLateMax, kIdleSleep);
@@ -264,6 +271,8 @@ void Connections::close(Connection& connection) {
   held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
   connection.session.leave_channels();
+  waits_.forget(key);
+  if (connection.session.monitors()) monitor(key, false);
   poller_.remove(connection.socket.get());
   ++generations_[key.index];
   free_.push_back(key.index);
@@ -276,7 +285,7 @@ void Connections::drain() {
   draining_ = true;
   listener_.close();
   for (const auto& connection : table_) {
-    if (connection == nullptr) continue;
+    if (connection == nullptr || connection->lingers_since != Millis{}) continue;
     connection->session.close();
     connection->held_up = false;
     watch(*connection, connection->events & ~static_cast<std::uint32_t>(EPOLLIN));

@@ -3,17 +3,19 @@
 #pragma once
 
 #include "server/address_counts.h"
+#include "server/client_waits.h"
 #include "server/deadlines.h"
 #include "server/poller.h"
 #include "server/session.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <vector>
 
 namespace holdfast {
 
-class Connections final : public Subscribers {
+class Connections final : public Control, public Subscribers {
  public:
   struct Counters {
     std::uint64_t received = 0;
@@ -22,6 +24,8 @@ class Connections final : public Subscribers {
     std::uint64_t timed_out = 0;  // closed because a deadline was over
     std::uint64_t input_bytes = 0;
     std::uint64_t output_bytes = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
     std::uint64_t slow_subscribers = 0;  // closed because they did not take their messages
     std::uint64_t commands = 0;          // of connections that are gone; commands() adds the others
     std::uint64_t error_replies = 0;     // likewise, as the next two
@@ -45,6 +49,8 @@ class Connections final : public Subscribers {
   void answer(ReplyAddress address, std::string_view bytes);
   /// A message for a subscriber.
   void push(ConnectionKey connection, std::string_view message) override;
+  /// Carries out a part of what CLIENT LIST, KILL and UNBLOCK asked for, and answers WAIT and WAITAOF.
+  void obey(Millis now, WallTime wall, const LogPosition& log);
   /// One write for each connection with something to write; closes those that are finished, and the largest while all
   /// together hold more than they may.
   void flush(Millis now);
@@ -60,11 +66,25 @@ class Connections final : public Subscribers {
   void close_all();
 
   /// Whether input waits that could be executed now.
-  bool has_work() const { return host_.has_credit() && (!ready_.empty() || notices_wanted()); }
+  bool has_work() const { return !orders_.empty() || (host_.has_credit() && (!ready_.empty() || notices_wanted())); }
+  /// When obey() has something to do by the clock, at the latest.
+  Millis next_wait() const noexcept { return waits_.next_due(); }
+  std::size_t waits() const noexcept { return waits_.size(); }
+  std::size_t monitors() const noexcept { return monitors_.size(); }
   std::uint32_t open_count() const noexcept { return open_count_; }
   /// Bytes that connections hold for requests and replies.
   std::size_t held_bytes() const noexcept { return held_bytes_; }
   Counters counters() const;
+
+  // Control.
+
+  void order(ConnectionOrder order) override;
+  void wait(const ClientWait& wait) override { new_waits_.push_back(wait); }
+  void monitor(ConnectionKey connection, bool on) override;
+  bool may_monitor() const override { return monitors_.size() < kMonitorsMax; }
+  void tell_monitors(std::string_view line) override;
+  void shut_down() override { host_.shut_down(); }
+  ErrorCounts& errors() override { return errors_; }
 
   /// The listener's tag; connections' tags are their keys.
   static constexpr std::uint64_t kListenerTag = UINT64_MAX;
@@ -88,6 +108,17 @@ class Connections final : public Subscribers {
     ConnectionTurn turn;         // what it did since the last flush
     Deadlines deadlines;
     std::size_t held_bytes = 0;  // by the last flush
+    Millis active_at{};
+    int unsent_bytes = 0;    // while it lingers: what its peer had not taken at the last look
+    Millis lingers_since{};  // 0: it does not; else everything is sent and its input is thrown away
+  };
+  /// An order that was carried out up to a place of the table.
+  struct OpenOrder {
+    ConnectionOrder order;
+    std::size_t next = 0;
+    std::uint64_t count = 0;  // of connections that it meant
+    std::string lines;
+    std::vector<std::pair<std::uint64_t, std::size_t>> ends;  // id, and where its line ends
   };
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
@@ -110,6 +141,16 @@ class Connections final : public Subscribers {
   void watch(Connection& connection, std::uint32_t events);
   void mark_dirty(Connection& connection);
   void close(Connection& connection);
+  void finish(Connection& connection, Millis now);
+  void throw_input_away(Connection& connection);
+  bool lingers_on(Connection& connection, Millis now);
+  ClientFacts facts(const Connection& connection, Millis now, WallTime wall) const;
+  void visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log);
+  bool unblock(Connection& connection, const LogPosition& log, bool with_error);
+  void kill(Connection& connection, const LogPosition& log);
+  void answer_order(OpenOrder& open);
+  void answer_all(const std::vector<ClientWaits::Answer>& answers);
+  void look_at_waits(Millis now, const LogPosition& log);
 
   Poller& poller_;
   SessionHost& host_;
@@ -132,6 +173,11 @@ class Connections final : public Subscribers {
   std::string evicted_largest_;     // the last one, for the operator
   std::uint64_t next_id_ = 1;
   Counters counters_;
+  std::deque<OpenOrder> orders_;
+  std::vector<ConnectionKey> monitors_;
+  std::vector<ClientWait> new_waits_;  // of this turn
+  ClientWaits waits_;
+  ErrorCounts errors_;
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -91,7 +91,11 @@ void Inventory::on_group_durable(GroupOrdinal group, Lsn first) {
 
 Item* Inventory::find(ItemName name, const Now& now) {
   const auto found = by_name_.find(name.bytes());
-  if (found == by_name_.end() || found->second->item == nullptr) return nullptr;
+  if (found == by_name_.end() || found->second->item == nullptr) {
+    ++lookups_.missed;
+    return nullptr;
+  }
+  ++lookups_.found;
   Item* item = found->second->item;
   if (windows_.at(item->index) <= static_cast<std::uint64_t>(to_ms(now.wall))) {
     static_cast<void>(pass_windows(*item, now));  // an item it fences is told so by whatever is asked of it

@@ -171,6 +171,12 @@ class Inventory final : public RecordVisitor {
   /// The highest item number ever given.
   ItemNumber item_number_max() const noexcept { return item_number_max_; }
   bool returns_held_by_default() const noexcept { return returns_held_; }
+  /// Items that commands asked for by name: how many there were, and how many not.
+  struct Lookups {
+    std::uint64_t found = 0;
+    std::uint64_t missed = 0;
+  };
+  const Lookups& lookups() const noexcept { return lookups_; }
   std::uint64_t fenced_count() const noexcept { return fenced_count_; }
   InventoryMemory memory() const;
 
@@ -290,6 +296,7 @@ class Inventory final : public RecordVisitor {
   ItemNumber item_number_max_;
   bool returns_held_ = false;
   std::uint64_t fenced_count_ = 0;
+  Lookups lookups_;
 
   GroupOrdinal open_;
   GroupOrdinal durable_;

@@ -44,7 +44,7 @@ inline constexpr std::uint32_t kCreditsMax = 4096;
 inline constexpr std::size_t kMailboxBlocksMax = 256;
 /// RESERVATION WAIT that wait at one owner; further ones are answered as things stand.
 inline constexpr std::size_t kWaitsMax = 1024;
-/// The longest TIMEOUT of RESERVATION WAIT.
+/// The longest TIMEOUT of RESERVATION WAIT, WAIT and WAITAOF, and what 0 means in the last two.
 inline constexpr Millis kWaitMax{24 * 3600 * 1000};
 /// Sealed groups of one shard at the log. More than one would make batches smaller, and so more of them.
 inline constexpr std::size_t kGroupsAtLogMax = 1;
@@ -95,6 +95,20 @@ inline constexpr std::uint64_t kOwnDescriptors = 32;
 /// SIGTERM: replies that are not taken by then are dropped.
 inline constexpr Millis kDrainMax{5000};
 
+/// Connections that one thread looks at in a turn for CLIENT LIST, KILL and UNBLOCK.
+inline constexpr std::size_t kOrderVisitsMax = 256;
+/// CLIENT LIST, KILL and UNBLOCK that wait for their turn; further ones are refused.
+inline constexpr std::size_t kOrdersMax = 1024;
+/// A connection that is done, while its peer still sends or has not taken everything, is looked at this often; it is
+/// closed when the peer took nothing meanwhile.
+inline constexpr Millis kLingerMax{1000};
+/// What MONITOR may leave unread; more, and it is closed at once.
+inline constexpr std::size_t kMonitorBytesMax = 8_MiB;
+/// Connections that monitor at once.
+inline constexpr std::size_t kMonitorsMax = 64;
+/// Codes of error replies that INFO tells apart, and their length.
+inline constexpr std::size_t kErrorCodesMax = 128;
+inline constexpr std::size_t kErrorCodeBytesMax = 32;
 // Users.
 
 inline constexpr std::size_t kUsersMax = 1000;
@@ -131,5 +145,7 @@ static_assert(kRequestLimitsBeforeAuth.words_max < kRequestLimits.words_max &&
 static_assert(kDeadlineLateMax < kIdleSleep);
 static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
 static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);
+static_assert(kMonitorBytesMax > 4 * kRequestLimits.request_bytes_max, "one line of MONITOR fits");
+static_assert(kLingerMax < kDrainMax);
 
 }  // namespace holdfast

@@ -16,11 +16,13 @@ Loop::Loop(const Options& options, const Users& users, Clock& clock, std::string
       users_(users),
       clock_(clock),
       run_id_(std::move(run_id)),
+      answers_are_durable_(options.fsync == "always"),
       notice_(say),
       connections_(poller_, *this) {
   CHECK(poller_.add(waker_.fd(), kWakerTag, EPOLLIN));
   reading_ = clock_.read();
   started_ = boot_ms();
+  last_save_ = WallTime(std::chrono::duration_cast<Millis>(reading_.wall));
 }
 
 Loop::~Loop() {
@@ -79,21 +81,24 @@ void Loop::turn() {
     deliver_replies();
     publish_notices();
   }
+  connections_.obey(boot_ms(), WallTime(std::chrono::duration_cast<Millis>(reading_.wall)), log_position());
   connections_.flush(boot_ms());
   if (boot_ms() - housekept_at_ >= connections_.attention()) {
     housekept_at_ = boot_ms();
     connections_.keep_time(boot_ms());
+    look_at_rates();
   }
 }
 
 /// Until the next moment at which this thread has something to do by itself.
 Millis Loop::sleep_time() {
-  if (connections_.has_work() || more_due_ || committed_.read_available() > 0) return Millis{};
+  if (connections_.has_work() || filling_ != nullptr || more_due_ || committed_.read_available() > 0) return Millis{};
   if (served_.load() != nullptr || (stop_.load() && !stopping_)) return Millis{};
   if (stopping_) return kSweepEvery;
-  const Millis longest = connections_.attention();
+  const Millis wait = std::max(Millis{}, connections_.next_wait() - boot_ms());
+  const Millis longest = std::min(connections_.attention(), wait);
   if (shard_ == nullptr || due_ == HoldTime::max()) return longest;
-  return std::clamp(due_ - now_.hold, Millis{1}, longest);
+  return std::min(std::max(due_ - now_.hold, Millis{1}), longest);
 }
 
 /// What other threads left.
@@ -135,6 +140,33 @@ void Loop::forward(const StepCommand& command) {
 
 void Loop::forget(ConnectionKey connection) {
   if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}});
+}
+
+void Loop::end_waits(ConnectionKey connection, WaitEnd how) {
+  if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}, how});
+}
+
+void Loop::shut_down() {
+  if (shard_ == nullptr) std::_Exit(0);  // as a signal then
+  stop();
+}
+
+LogPosition Loop::log_position() {
+  if (log_ == nullptr) return {};
+  const LogStatus& status = log_->status();
+  const Lsn durable(status.durable_lsn.load(std::memory_order_acquire));
+  if (durable != seen_durable_) {
+    seen_durable_ = durable;
+    last_save_ = WallTime(std::chrono::duration_cast<Millis>(reading_.wall));
+  }
+  return {Lsn(status.written_lsn.load(std::memory_order_relaxed)), durable, answers_are_durable_};
+}
+
+void Loop::look_at_rates() {
+  const Connections::Counters counters = connections_.counters();
+  commands_rate_.look(counters.commands, boot_ms());
+  input_rate_.look(counters.input_bytes, boot_ms());
+  output_rate_.look(counters.output_bytes, boot_ms());
 }
 
 void Loop::put(const StepCommand& command) {

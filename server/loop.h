@@ -10,6 +10,7 @@
 #include "server/connections.h"
 #include "server/mailbox.h"
 #include "server/options.h"
+#include "server/rate_meter.h"
 #include "server/shard.h"
 #include "storage/log_thread.h"
 
@@ -62,6 +63,9 @@ class Loop final : public SessionHost {
   bool has_credit() const override { return credits_ > 0; }
   PubSub& pubsub() override { return pubsub_; }
   void forget(ConnectionKey connection) override;
+  void end_waits(ConnectionKey connection, WaitEnd how) override;
+  Control& control() override { return connections_; }
+  void shut_down() override;
 
  private:
   static constexpr std::uint64_t kWakerTag = Connections::kForeignTags + 1;
@@ -80,6 +84,8 @@ class Loop final : public SessionHost {
   void deliver_replies();
   void publish_notices();
   bool drained() const;
+  LogPosition log_position();
+  void look_at_rates();
   void put(const StepCommand& command);
   Millis boot_ms() const noexcept { return std::chrono::duration_cast<Millis>(reading_.boot); }
 
@@ -87,6 +93,7 @@ class Loop final : public SessionHost {
   const Users& users_;
   Clock& clock_;
   std::string run_id_;
+  const bool answers_are_durable_;  // --fsync always
   void (*notice_)(std::string_view line);
   Poller poller_;
   Waker waker_;
@@ -116,6 +123,9 @@ class Loop final : public SessionHost {
   bool stopping_ = false;
   Millis stop_began_{};
   Millis started_{};
+  RateMeter commands_rate_, input_rate_, output_rate_;
+  Lsn seen_durable_;    // by the last turn
+  WallTime last_save_;  // when that moved last
 
   // What other threads leave.
   struct Served {

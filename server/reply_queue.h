@@ -40,6 +40,9 @@ class ReplyQueue {
   std::uint32_t open_count() const noexcept { return tail_ - head_; }
   /// Bytes that wait: for earlier replies or for the socket.
   std::size_t bytes() const noexcept { return out_.size() - sent_ + early_.size(); }
+  /// Replies that came early, and their bytes.
+  std::uint32_t early_count() const noexcept { return early_count_; }
+  std::size_t early_bytes() const noexcept { return early_.size(); }
   /// Bytes of memory behind them.
   std::size_t memory() const noexcept {
     return out_.capacity() + early_.capacity() + entries_.capacity() * sizeof(Entry);

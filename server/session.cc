@@ -1,16 +1,15 @@
 #include "server/session.h"
 
 #include "protocol/check.h"
+#include "server/monitor_line.h"
 #include "server/session_commands.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
 namespace holdfast {
 namespace {
 
-constexpr std::string_view kLoadingText = "LOADING Holdfast is loading the log into memory";
+constexpr std::string_view kLoadingText = "Holdfast is loading the log into memory";
 
 bool is_subscribing(CommandId id) noexcept {
   switch (id) {
@@ -51,7 +50,13 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), key_(key), id_(id), user_(&host.users().initial()), peer_(std::move(peer)), began_(began) {}
+    : host_(host),
+      control_(host.control()),
+      key_(key),
+      id_(id),
+      user_(&host.users().initial()),
+      peer_(std::move(peer)),
+      began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -98,9 +103,10 @@ void Session::execute(Words words) {
   }
   if (host_.loading() && needs_items(entry)) {
     if (in_transaction()) entry.id == CommandId::exec ? transaction_->clear() : transaction_->abort();
-    ReplyWriter(replies_.begin(), version_).raw_error(kLoadingText);
-    return replies_.end(silent());
+    return refuse(Error(ErrorCode::loading, kLoadingText));
   }
+  // What is queued is shown as it is queued.
+  if (control_.monitored() && entry.id != CommandId::monitor) tell_monitors(entry, words);
   if (in_transaction() && !goes_past_queue(entry.id)) return queue(entry, words);
   if (entry.home == CommandHome::session) return execute_here(entry, words);
   forward(entry, words);
@@ -113,7 +119,8 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
   executing_ = true;
   run_session_command(entry.id, *this, words, reply);
   executing_ = false;
-  if (out.size() > begin && out[begin] == '-') ++error_replies_;
+  if (std::exchange(deferred_, false)) return;
+  if (out.size() > begin && out[begin] == '-') count_error(std::string_view(out).substr(begin));
   const bool subscribing = is_subscribing(entry.id);
   replies_.end(!message_.empty() || (silent() && !subscribing));
   if (!message_.empty()) forward_message(entry);
@@ -141,22 +148,25 @@ void Session::forward(const CommandEntry& entry, Words words) {
     large_open_ = true;
     large_slot_ = slot;
   }
-  if (entry.id == CommandId::reservation_wait) waits_ = true;
+  if (entry.id == CommandId::reservation_wait) {
+    waits_ = true;
+    waiting_.push_back(slot);
+  }
   host_.forward({&entry, {key_, slot}, version_, words});
 }
 
 void Session::refuse(const Error& error) {
-  ++error_replies_;
-  ReplyWriter(replies_.begin(), version_).error(error);
+  std::string& out = replies_.begin();
+  const std::size_t begin = out.size();
+  ReplyWriter(out, version_).error(error);
+  count_error(std::string_view(out).substr(begin));
   replies_.end(silent());
 }
 
 void Session::refuse_role(const CommandEntry& entry) {
   if (in_transaction()) transaction_->abort();
   if (!authenticated()) {
-    ++error_replies_;
-    ReplyWriter(replies_.begin(), version_).raw_error("NOAUTH Authentication required.");
-    return replies_.end(silent());
+    return refuse(Error(ErrorCode::no_auth, "Authentication required."));
   }
   ++denied_;
   refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
@@ -177,19 +187,45 @@ void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
     return take_page(slot, bytes);
   }
-  if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
+  if (!bytes.empty() && bytes.front() == '-') count_error(bytes);
+  if (!waiting_.empty()) std::erase(waiting_, slot);
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
+}
+
+ReplySlot Session::defer(bool waits) {
+  CHECK(!deferred_ && !large_open_);
+  deferred_ = large_open_ = true;
+  large_slot_ = replies_.defer(silent());
+  if (waits) waiting_.push_back(large_slot_);
+  return large_slot_;
+}
+
+void Session::show(std::string_view line) {
+  if (muted_) return;
+  replies_.begin().append(line);
+  replies_.end(false);
+}
+
+void Session::tell_monitors(const CommandEntry& entry, Words words) {
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(host_.read_clock().wall);
+  control_.tell_monitors(monitor_line(wall, peer_.address, entry, words));
+}
+
+void Session::count_error(std::string_view reply) {
+  ++error_replies_;
+  control_.errors().add(reply);
 }
 
 void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
-  kept_ = false;
+  kept_ = no_touch_ = false;
   user_ = &host_.users().initial();
   if (transaction_ != nullptr) transaction_->clear();
   leave_channels();
+  if (std::exchange(monitors_, false)) control_.monitor(key_, false);
 }
 
 std::size_t Session::memory() const noexcept {
@@ -204,20 +240,39 @@ Transaction& Session::transaction() {
   return *transaction_;
 }
 
-std::string Session::describe(WallTime now) const {
-  const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
-  const std::string command = last_ != nullptr ? full_name(*last_) : "NULL";
-  const auto subscribed = [&](ChannelKind kind) { return subscriptions_ == nullptr ? 0 : subscriptions_->count(kind); };
-  const int multi = in_transaction() ? static_cast<int>(transaction_->count()) : -1;
-  const std::string_view flags = has_subscriptions() ? in_transaction() ? "Px" : "P" : in_transaction() ? "x" : "N";
-  return fmt::format(
-      "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags={} db=0 sub={} psub={} ssub={} multi={} qbuf=0 "
-      "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 "
-      "resp={} lib-name={} lib-ver={}",
-      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, flags, subscribed(ChannelKind::channel),
-      subscribed(ChannelKind::pattern), subscribed(ChannelKind::shard_channel), multi,
-      transaction_ == nullptr ? 0 : transaction_->bytes(), output_bytes(), command, user_->name,
-      static_cast<int>(version_), library_, library_version_);
+ClientFacts Session::facts(WallTime now) const {
+  ClientFacts facts;
+  facts.id = id_;
+  facts.address = peer_.address;
+  facts.local_address = peer_.local_address;
+  facts.fd = peer_.fd;
+  facts.name = name_;
+  facts.user = user_->name;
+  facts.library = library_;
+  facts.library_version = library_version_;
+  facts.age_seconds = std::max<std::int64_t>(0, (now - began_).count() / 1000);
+  facts.version = version_;
+  facts.last = last_;
+  facts.monitors = monitors_;
+  facts.blocked = blocked();
+  facts.subscribes = has_subscriptions();
+  if (subscriptions_ != nullptr) {
+    facts.channels = subscriptions_->count(ChannelKind::channel);
+    facts.patterns = subscriptions_->count(ChannelKind::pattern);
+    facts.shard_channels = subscriptions_->count(ChannelKind::shard_channel);
+  }
+  if (in_transaction()) {
+    facts.queued = static_cast<std::int64_t>(transaction_->count());
+    facts.queued_bytes = transaction_->bytes();
+  }
+  facts.closing = closing_;
+  facts.no_evict = kept_;
+  facts.no_touch = no_touch_;
+  facts.output_bytes = replies_.ready().size();
+  facts.output_replies = replies_.early_count();
+  facts.output_held_bytes = replies_.early_bytes();
+  facts.output_buffer_bytes = replies_.memory();
+  return facts;
 }
 
 }  // namespace holdfast

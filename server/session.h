@@ -6,6 +6,7 @@
 #include "protocol/command_table.h"
 #include "protocol/reply_writer.h"
 #include "protocol/resp_parser.h"
+#include "server/control.h"
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
@@ -46,6 +47,11 @@ class SessionHost {
   virtual PubSub& pubsub() = 0;
   /// The connection is gone: owners need not keep what it waits for.
   virtual void forget(ConnectionKey connection) = 0;
+  /// The connection's RESERVATION WAITs are answered now: as things stand, or with an error.
+  virtual void end_waits(ConnectionKey connection, WaitEnd how) = 0;
+  virtual Control& control() = 0;
+  /// As SIGTERM does.
+  virtual void shut_down() = 0;
 };
 
 class Session {
@@ -86,9 +92,18 @@ class Session {
   const std::string& address() const noexcept { return peer_.address; }
   /// Whether owners may keep something for it (RESERVATION WAIT, WATCH).
   bool waits() const noexcept { return waits_; }
+  /// Whether a command of it waits now.
+  bool blocked() const noexcept { return !waiting_.empty(); }
   /// Nothing more is executed; the connection closes once all replies are sent.
   bool closing() const noexcept { return closing_; }
-  bool finished() const noexcept { return closing_ && replies_.open_count() == 0 && replies_.ready().empty(); }
+  bool finished() const noexcept {
+    return cut_ || (closing_ && replies_.open_count() == 0 && replies_.ready().empty());
+  }
+  /// What it still has to send is dropped and it closes.
+  void cut() noexcept { closing_ = cut_ = true; }
+  bool is_cut() const noexcept { return cut_; }
+  /// A line of MONITOR, behind the replies so far.
+  void show(std::string_view line);
   /// The peer sends no more, or the server stops: as QUIT without its reply.
   void close() noexcept { closing_ = true; }
 
@@ -138,8 +153,15 @@ class Session {
   void send_to_owner(Words words) noexcept { message_ = words; }
   /// RESET: RESP2, no name, no transaction, no subscriptions, replies on, not authenticated.
   void reset();
-  /// The fields of CLIENT INFO, one line.
-  std::string describe(WallTime now) const;
+  /// For a command that answers later: its reply's place. It writes nothing itself, and no other command of this
+  /// connection is executed before. `waits`: CLIENT UNBLOCK may end it.
+  ReplySlot defer(bool waits);
+  /// MONITOR.
+  bool monitors() const noexcept { return monitors_; }
+  void set_monitors(bool on) noexcept { monitors_ = on; }
+  void set_no_touch(bool on) noexcept { no_touch_ = on; }
+  /// Its part of CLIENT INFO.
+  ClientFacts facts(WallTime now) const;
   std::uint64_t commands() const noexcept { return commands_; }
   std::uint64_t error_replies() const noexcept { return error_replies_; }
   std::uint32_t wrong_secrets() const noexcept { return wrong_secrets_; }
@@ -155,10 +177,13 @@ class Session {
   void take_page(ReplySlot slot, std::string_view bytes);
   void send_late_pushes();
   void refuse(const Error& error);
+  void tell_monitors(const CommandEntry& entry, Words words);
+  void count_error(std::string_view reply);
   void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
+  Control& control_;
   RespParser parser_;
   ReplyQueue replies_;
   ConnectionKey key_;
@@ -169,7 +194,12 @@ class Session {
   bool mute_this_ = false;   // CLIENT REPLY SKIP came just before
   bool mute_after_ = false;  // CLIENT REPLY SKIP is this one
   bool waits_ = false;
-  bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
+  bool deferred_ = false;  // the command at hand answers later
+  bool cut_ = false;
+  bool monitors_ = false;
+  bool no_touch_ = false;
+  std::vector<ReplySlot> waiting_;  // of commands that wait
+  bool large_open_ = false;         // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
   bool executing_ = false;  // a command's reply is being written: pushes come behind it
   bool overflowed_ = false;

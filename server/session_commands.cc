@@ -1,4 +1,5 @@
-// Commands about the connection: handshake, names, replies. COMMAND, CONFIG and INFO have files of their own.
+// Commands about the connection: handshake, PING and the like. CLIENT, COMMAND, CONFIG, INFO and what administrators
+// ask for have files of their own.
 #include "server/session_commands.h"
 
 #include "protocol/check.h"
@@ -6,8 +7,6 @@
 #include "server/session.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace holdfast {
 namespace {
@@ -19,15 +18,6 @@ constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-password
 constexpr std::string_view kHelloNoAuth =
     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
     "option can be used to authenticate the client and select the RESP protocol version at the same time";
-constexpr std::string_view kNoCluster = "ERR This instance has cluster support disabled";
-
-constexpr std::string_view kBadName = "ERR Client names cannot contain spaces, newlines or special characters.";
-
-/// What CLIENT LIST could not show unambiguously.
-bool is_label(std::string_view text) noexcept {
-  return text.size() <= kClientLabelBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
-}
 
 void write_hello(Session& session, ReplyWriter& reply) {
   reply.map(7);
@@ -68,8 +58,8 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
     } else if (equals_ignoring_case(words[i], "SETNAME") && left >= 1) {
       options.set_name = true;
       options.name = words[++i];
-      if (!is_label(options.name)) {
-        reply.raw_error(kBadName);
+      if (!is_client_label(options.name)) {
+        reply.raw_error(kBadClientName);
         return false;
       }
     } else {
@@ -78,13 +68,6 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
     }
   }
   return true;
-}
-
-/// ON or OFF is answered OK; false: an error is written.
-bool accept_switch(std::string_view word, ReplyWriter& reply) {
-  const bool known = equals_ignoring_case(word, "ON") || equals_ignoring_case(word, "OFF");
-  known ? reply.status("OK") : reply.raw_error(kSyntaxError);
-  return known;
 }
 
 }  // namespace
@@ -162,68 +145,6 @@ void session_ping(Session& session, Words words, ReplyWriter& reply) {
 
 void session_echo(Session&, Words words, ReplyWriter& reply) { reply.bulk(words[1]); }
 
-// CLIENT.
-
-void session_client_id(Session& session, Words, ReplyWriter& reply) {
-  reply.integer(static_cast<std::int64_t>(session.id()));
-}
-
-void session_client_setname(Session& session, Words words, ReplyWriter& reply) {
-  if (!is_label(words[2])) return reply.raw_error(kBadName);
-  session.set_name(words[2]);
-  reply.status("OK");
-}
-
-void session_client_getname(Session& session, Words, ReplyWriter& reply) {
-  if (session.name().empty()) return reply.null();
-  reply.bulk(session.name());
-}
-
-void session_client_setinfo(Session& session, Words words, ReplyWriter& reply) {
-  const bool name = equals_ignoring_case(words[2], "LIB-NAME");
-  if (!name && !equals_ignoring_case(words[2], "LIB-VER")) {
-    return reply.error(Error::format(ErrorCode::err, "Unrecognized option '{}'", words[2].substr(0, 128)));
-  }
-  if (!is_label(words[3])) {
-    return reply.error(Error::format(ErrorCode::err, "{} cannot contain spaces, newlines or special characters.",
-                                     words[2].substr(0, 128)));
-  }
-  if (name) {
-    session.set_library(words[3]);
-  } else {
-    session.set_library_version(words[3]);
-  }
-  reply.status("OK");
-}
-
-void session_client_info(Session& session, Words, ReplyWriter& reply) {
-  const auto wall = std::chrono::duration_cast<Millis>(session.host().read_clock().wall);
-  reply.verbatim(session.describe(WallTime(wall)) + "\n");
-}
-
-void session_client_reply(Session& session, Words words, ReplyWriter& reply) {
-  if (equals_ignoring_case(words[2], "ON")) {
-    session.mute(false);
-    return reply.status("OK");
-  }
-  if (equals_ignoring_case(words[2], "OFF")) return session.mute(true);
-  if (!equals_ignoring_case(words[2], "SKIP")) return reply.raw_error(kSyntaxError);
-  if (!session.muted()) session.mute_next();
-}
-
-void session_client_no_evict(Session& session, Words words, ReplyWriter& reply) {
-  if (accept_switch(words[2], reply)) session.keep(equals_ignoring_case(words[2], "ON"));
-}
-void session_client_no_touch(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
-
-void session_client_tracking(Session&, Words words, ReplyWriter& reply) {
-  if (equals_ignoring_case(words[2], "OFF") && words.size() == 3) return reply.status("OK");
-  if (!equals_ignoring_case(words[2], "ON") && !equals_ignoring_case(words[2], "OFF")) {
-    return reply.raw_error(kSyntaxError);
-  }
-  reply.raw_error("ERR CLIENT TRACKING is not supported: stock changes all the time and must not be cached by clients");
-}
-
 // The server as others see it.
 
 void session_time(Session& session, Words, ReplyWriter& reply) {
@@ -241,10 +162,5 @@ void session_role(Session& session, Words, ReplyWriter& reply) {
 }
 
 void session_module_list(Session&, Words, ReplyWriter& reply) { reply.array(0); }
-
-void session_cluster(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_readonly(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_readwrite(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_asking(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
 
 }  // namespace holdfast

@@ -60,6 +60,8 @@ class Shard {
   std::vector<ItemNotice> take_notices() { return std::exchange(ready_notices_, {}); }
 
   std::size_t waits() const noexcept { return waits_.size(); }
+  /// Replies that wait for the log.
+  std::size_t gate_waiting() const noexcept { return gate_.waiting(); }
   /// Whether no record and no reply waits for the log.
   bool idle() const noexcept { return open_->empty() && at_log_ == 0 && gate_.waiting() == 0; }
 
@@ -101,7 +103,8 @@ class Shard {
   void release_notices(GroupOrdinal durable);
   void run_one(const StepCommand& command, ThreadIndex from, const Now& now);
   void park(const StepCommand& command, ThreadIndex from, HoldTime until);
-  void forget_connection(ConnectionKey connection, ThreadIndex from);
+  void forget_watch(ConnectionKey connection, ThreadIndex from);
+  void end_waits_of(const StepCommand& order, ThreadIndex from, const Now& now);
   /// Asks the waits again; those whose time is over, or all, get an answer in any case.
   void ask_waits(const Now& now, bool end_all);
   void open_next_group();

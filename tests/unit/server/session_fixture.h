@@ -17,6 +17,25 @@ inline std::string request(std::initializer_list<std::string> words) {
   return bytes;
 }
 
+/// Keeps what commands ask of it for the test to look at and to answer.
+class PlayedControl final : public Control {
+ public:
+  void order(ConnectionOrder order) override { orders.push_back(std::move(order)); }
+  void wait(const ClientWait& wait) override { waits.push_back(wait); }
+  void monitor(ConnectionKey, bool on) override { monitored_ = on; }
+  bool may_monitor() const override { return room_for_monitors; }
+  void tell_monitors(std::string_view line) override { lines.emplace_back(line); }
+  void shut_down() override { ++shutdowns; }
+  ErrorCounts& errors() override { return error_counts; }
+
+  std::vector<ConnectionOrder> orders;
+  std::vector<ClientWait> waits;
+  std::vector<std::string> lines;
+  bool room_for_monitors = true;
+  int shutdowns = 0;
+  ErrorCounts error_counts;
+};
+
 class PlayedHost final : public SessionHost, public Subscribers {
  public:
   struct Forwarded {
@@ -48,8 +67,12 @@ class PlayedHost final : public SessionHost, public Subscribers {
     }
   }
   void forget(ConnectionKey) override {}
+  void end_waits(ConnectionKey, WaitEnd) override {}
+  Control& control() override { return played; }
+  void shut_down() override { ++played.shutdowns; }
 
   ServerStatus server;
+  PlayedControl played;
   Users known;
   std::vector<std::string> notices;
   bool credit = true;
