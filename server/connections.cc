@@ -136,11 +136,11 @@ bool Connections::notices_wanted() const noexcept {
 
 // Output.
 
-void Connections::push(ConnectionKey key, std::string_view message) {
-  Connection* connection = find(key);
-  CHECK(connection != nullptr);
-  connection->session.push(message);
-  mark_dirty(*connection);
+void Connections::push(ConnectionKey connection, std::string_view message) {
+  Connection* found = find(connection);
+  CHECK(found != nullptr);
+  found->session.push(message);
+  mark_dirty(*found);
 }
 
 void Connections::answer(ReplyAddress address, std::string_view bytes) {

@@ -38,8 +38,8 @@ class Transaction {
   std::size_t bytes() const noexcept { return bytes_.size(); }
   /// Bytes of memory that it keeps.
   std::size_t memory() const noexcept {
-    return sizeof(*this) + bytes_.capacity() + ends_.capacity() * sizeof(ends_[0]) +
-           packed_.capacity() * sizeof(packed_[0]) + heads_.capacity() * sizeof(heads_[0]);
+    return sizeof(*this) + bytes_.capacity() + ends_.capacity() * sizeof(std::uint32_t) +
+           packed_.capacity() * sizeof(std::string_view) + heads_.capacity() * sizeof(QueuedHead);
   }
   /// EXEC will be refused.
   void abort() noexcept { aborted_ = true; }
