@@ -5,7 +5,6 @@ import subprocess
 import threading
 import time
 
-ANSWER_SECONDS = 30
 READY_SECONDS = 60
 EXIT_SECONDS = 15
 
@@ -17,7 +16,9 @@ class Wrong(Exception):
 class Program:
     """Lines that it prints: ready, reply TEXT, error TEXT (to the caller), event TEXT (an error nobody asked for), notice JSON."""
 
-    def __init__(self, command, environment, folder, log):
+    def __init__(self, command, environment, folder, log, seconds):
+        """`seconds` is the time for each answer and notice."""
+        self.seconds = seconds
         self.process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=log, text=True, errors="replace", bufsize=1)
         self.answers, self.notices, self.events = queue.Queue(), queue.Queue(), []
@@ -45,24 +46,24 @@ class Program:
         if kind != "ready" or self.events:
             raise Wrong(f"connect: {kind} {text} {'; '.join(self.events)}")
 
-    def ask(self, line, seconds=ANSWER_SECONDS):
+    def ask(self, line):
         """The kind and text of the answer: reply, error or gone."""
         try:
             self.process.stdin.write(line + "\n")
         except OSError:
             return "gone", "the program has ended"
-        return self.next_answer(seconds, line)
+        return self.next_answer(self.seconds, line)
 
     def expect(self, line, reply):
         answer = self.ask(line)
         if answer != ("reply", str(reply)):
             raise Wrong(f"{line}: {' '.join(answer)[:200]}; expected {str(reply)[:200]}")
 
-    def ask_until_answered(self, line, seconds):
+    def ask_until_answered(self, line):
         """As a caller who tries again: the first reply that is no error."""
-        deadline, answer = time.monotonic() + seconds, ("error", "")
+        deadline, answer = time.monotonic() + self.seconds, ("error", "")
         while time.monotonic() < deadline:
-            answer = self.ask(line, seconds)
+            answer = self.ask(line)
             if answer[0] != "error":
                 break
             threading.Event().wait(0.1)  # callers pause between tries
@@ -70,14 +71,14 @@ class Program:
             raise Wrong(f"{line}: {' '.join(answer)}")
         return answer[1]
 
-    def expect_notice(self, item, seconds):
+    def expect_notice(self, item):
         """Waits for a notice about this item; others may come before it."""
-        deadline, seen = time.monotonic() + seconds, []
+        deadline, seen = time.monotonic() + self.seconds, []
         while True:
             try:
                 seen.append(self.notices.get(timeout=max(0, deadline - time.monotonic())))
             except queue.Empty:
-                raise Wrong(f"no notice about {item} within {seconds} s; {seen}") from None
+                raise Wrong(f"no notice about {item} within {self.seconds} s; {seen}") from None
             if json.loads(seen[-1])["item"] == item:
                 return
 

@@ -7,14 +7,19 @@ Needs node, npm, go, cargo, javac, mvn, cmake and hiredis; says what is missing 
 is kept in the cache. A client of the table that cannot be run fails; none is skipped.
 """
 import argparse
+import concurrent.futures
 import os
 import sys
+import threading
 import time
 
 import table
 from install import Client, Missing
 from program import Wrong
 from scenario import Scenario, Server, example
+
+CLIENTS_AT_ONCE = 2
+INSTALLING = threading.Lock()  # not every registry's client likes company in its cache
 
 
 def measure(client, server_program, log):
@@ -40,25 +45,24 @@ def differences(row, cells, why):
 
 
 def check(row, options):
-    """The cells of a row and what is wrong with it."""
+    """Installs, runs and compares a row: its cells, and what is wrong with it."""
     client = Client(row, options.cache)
-    built = client.install()
-    print(f"  {'built' if built else 'as built before'}", flush=True)
-    with open(os.path.join(client.work, "log"), "w") as log:
-        cells, why = measure(client, options.server, log)
-        wrong = differences(row, cells, why)
-        try:
+    try:
+        with INSTALLING:
+            client.install()
+        with open(os.path.join(client.work, "log"), "w") as log:
+            cells, why = measure(client, options.server, log)
             with Server(options.server) as server:
-                example(client, server, log)
-        except Wrong as failure:
-            wrong.append(str(failure))
+                wrong = differences(row, cells, why) + example(client, server, log)
+    except (Missing, Wrong) as failure:
+        cells, wrong = dict.fromkeys(table.CELLS, "?"), [str(failure)]
     return cells, wrong
 
 
 def print_matrix(results):
-    width = {name: max(len(name), *(len(cells[name]) for _, cells in results)) for name in table.CELLS}
+    width = {name: max(len(name), *(len(cells[name]) for _, cells, _ in results)) for name in table.CELLS}
     print(f"\n{'client':24}" + "  ".join(name.ljust(width[name]) for name in table.CELLS))
-    for row, cells in results:
+    for row, cells, _ in results:
         print(f"{row.name + ' ' + row.version:24}" + "  ".join(cells[name].ljust(width[name]) for name in table.CELLS))
 
 
@@ -68,24 +72,20 @@ def main():
     parser.add_argument("--only", help="clients whose names contain this")
     parser.add_argument("--cache", default=os.environ.get("HOLDFAST_CLIENTS_CACHE", "build/clients"))
     options = parser.parse_args()
+    started = time.monotonic()
     rows = [row for row in table.read() if not options.only or options.only.lower() in row.name.lower()]
     if not rows:
         sys.exit(f"no client is named {options.only}: {', '.join(row.name for row in table.read())}")
-    results, passed, failed = [], 0, 0
-    for row in rows:
-        started = time.monotonic()
-        print(f"{row.name} {row.version}", flush=True)
-        try:
-            cells, wrong = check(row, options)
-        except (Missing, Wrong) as failure:
-            cells, wrong = dict.fromkeys(table.CELLS, "?"), [str(failure)]
-        results.append((row, cells))
-        passed, failed = passed + (not wrong), failed + bool(wrong)
-        for text in wrong:
-            print(f"  FAILED: {text}")
-        print(f"  {'failed' if wrong else 'passed'}, {time.monotonic() - started:.1f} s", flush=True)
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(CLIENTS_AT_ONCE) as pool:
+        for row, (cells, wrong) in zip(rows, pool.map(lambda row: check(row, options), rows)):
+            print(f"{time.monotonic() - started:6.1f} s  {row.name} {row.version}: {'FAILED' if wrong else 'passed'}", flush=True)
+            for text in wrong:
+                print(f"          {text}", flush=True)
+            results.append((row, cells, wrong))
     print_matrix(results)
-    print(f"\n{passed} passed, {failed} failed")
+    failed = sum(bool(wrong) for _, _, wrong in results)
+    print(f"\n{len(results) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -39,9 +39,9 @@ static void pipeline(int count, const char* command, const char* item) {
   printf("\n");
 }
 
+// What came with an earlier reply lies in the reader already.
 static void hear(void) {
   redisReply* notice = NULL;
-  if (redisBufferRead(subscriber) != REDIS_OK) return;
   while (redisGetReplyFromReader(subscriber, (void**)&notice) == REDIS_OK && notice != NULL) {
     if (strcmp(notice->element[0]->str, "message") == 0) printf("notice %s\n", notice->element[2]->str);
     freeReplyObject(notice);
@@ -90,7 +90,8 @@ int main(int count, char** arguments) {
     if (subscriber != NULL && subscriber->err != 0 && redisReconnect(subscriber) == REDIS_OK) subscribe();
     if (subscriber != NULL && subscriber->err == 0) ready[1].fd = subscriber->fd;
     poll(ready, 2, kRetryMs);
-    if (ready[1].revents != 0) hear();
+    if (ready[1].revents != 0) redisBufferRead(subscriber);
+    if (subscriber != NULL) hear();
     if (ready[0].revents != 0) {
       if (fgets(line, sizeof line, stdin) == NULL) return 0;
       answer(line, port, host);

@@ -9,8 +9,9 @@ client = redis.Redis(host=host, port=int(port), decode_responses=True)
 closing = threading.Event()
 
 
-def say(*words):
-    print(*words, flush=True)
+def say(kind, text=""):
+    sys.stdout.write(f"{kind} {text}\n")  # whole lines, whichever thread says them
+    sys.stdout.flush()
 
 
 def listen(pubsub):
