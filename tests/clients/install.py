@@ -6,16 +6,19 @@ import shutil
 import subprocess
 import sys
 
-# Kind of client -> file that tells it, and the programs it needs with the oldest version that does.
+# Kind of client -> file that tells it, and the programs it needs with the oldest version that does. On a plain Debian 12
+# node, go and cargo are older than this and must come from elsewhere.
 KINDS = {
     "npm": ("client.mjs", {"node": "20", "npm": "9"}),
     "pip": ("client.py", {"python3": "3.11"}),
     "go": ("go.mod", {"go": "1.26"}),
     "maven": ("pom.xml", {"javac": "17", "mvn": "3.8"}),
     "cargo": ("Cargo.toml", {"cargo": "1.88"}),
+    "boost": ("client.cpp", {"python3": "3.11", "cmake": "3.25", "c++": "10"}),
     "cmake": ("CMakeLists.txt", {"cmake": "3.25", "pkg-config": "1.8", "cc": ""}),
 }
 ASK_VERSION = {"go": ["go", "version"], "javac": ["javac", "-version"]}
+CMAKE = [["cmake", "-S", ".", "-B", "out"], ["cmake", "--build", "out"]]
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
@@ -55,6 +58,7 @@ class Client:
             "go": [f"./{program}"],
             "maven": ["java", "-cp", "classes:lib/*", program.capitalize()],
             "cargo": [f"./{program}"],
+            "boost": [f"out/{program}"],
             "cmake": [f"out/{program}"],
         }[self.kind]
 
@@ -63,14 +67,16 @@ class Client:
 
     def steps(self):
         library, version = self.row.library, self.row.version
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", "packages"]
         return {
             "npm": [["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--prefix", ".", f"{library}@{version}"]],
-            "pip": [[sys.executable, "-m", "pip", "install", "--quiet", "--target", "packages", f"{library}=={version}"]],
+            "pip": [[*pip, f"{library}=={version}"]],
             "go": [["go", "build", "-o", program, f"{program}.go"] for program in ("client", "example")],
             "maven": [["mvn", "-q", "-B", COPY_DEPENDENCIES, "-DoutputDirectory=lib"],
                       ["javac", "-cp", "lib/*", "-d", "classes", "Client.java", "Example.java"]],
             "cargo": [["cargo", "build", "--quiet", "--bins"]],
-            "cmake": [["pkg-config", f"--exact-version={version}", library], ["cmake", "-S", ".", "-B", "out"], ["cmake", "--build", "out"]],
+            "boost": [[*pip, "--no-deps", f"{library}=={version}"], *CMAKE],
+            "cmake": [["pkg-config", f"--exact-version={version}", library], *CMAKE],
         }[self.kind]
 
     def stamp(self, tools):

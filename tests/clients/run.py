@@ -8,7 +8,9 @@ is kept in the cache. A client of the table that cannot be run fails; none is sk
 """
 import argparse
 import concurrent.futures
+import fcntl
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -76,6 +78,12 @@ def main():
     rows = [row for row in table.read() if not options.only or options.only.lower() in row.name.lower()]
     if not rows:
         sys.exit(f"no client is named {options.only}: {', '.join(row.name for row in table.read())}")
+    packages = "source tools/install_packages.sh && install_packages tests/clients/packages.txt"
+    if subprocess.run(["bash", "-c", packages], cwd=table.HERE.parent.parent).returncode != 0:
+        return 1
+    os.makedirs(options.cache, exist_ok=True)
+    lock = open(os.path.join(options.cache, "lock"), "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)  # another run with the same cache ends first
     results = []
     with concurrent.futures.ThreadPoolExecutor(CLIENTS_AT_ONCE) as pool:
         for row, (cells, wrong) in zip(rows, pool.map(lambda row: check(row, options), rows)):
