@@ -75,6 +75,11 @@ ServerStatus Loop::status() {
   status.clients_max = options_.maxclients;
   status.connections_received = counters.received;
   status.connections_rejected = counters.rejected;
+  status.clients_evicted = counters.evicted;
+  status.clients_timed_out = counters.timed_out;
+  status.client_bytes = connections_.held_bytes();
+  status.wrong_secrets = counters.wrong_secrets;
+  status.denied_commands = counters.denied;
   status.commands = counters.commands;
   status.error_replies = counters.error_replies;
   status.input_bytes = counters.input_bytes;

@@ -35,7 +35,7 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host), key_(key), id_(id), user_(&host.users().initial()), peer_(std::move(peer)), began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -45,7 +45,8 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
   std::size_t done = 0;
   while (turn.commands > 0 && turn.bytes > 0 && wants_input() && host_.has_credit()) {
     RequestBuffer& request = host_.request_buffer();
-    const RespParser::Parsed parsed = parser_.next(input.substr(done), kRequestLimits, request);
+    const RequestLimits& limits = authenticated() ? kRequestLimits : kRequestLimitsBeforeAuth;
+    const RespParser::Parsed parsed = parser_.next(input.substr(done), limits, request);
     done += parsed.consumed;
     turn.bytes -= std::min(turn.bytes, parsed.consumed);
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
@@ -56,6 +57,7 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     }
     --turn.commands;
     execute(request.request());
+    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) closing_ = true;
   }
   return closing_ ? input.size() : done;
 }
@@ -69,6 +71,7 @@ void Session::execute(Words words) {
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
+  if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
   if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
     ReplyWriter(replies_.begin(), version_).raw_error(kLoadingText);
@@ -103,6 +106,27 @@ void Session::refuse(const Error& error) {
   replies_.end(silent());
 }
 
+void Session::refuse_role(const CommandEntry& entry) {
+  if (!authenticated()) {
+    ++error_replies_;
+    ReplyWriter(replies_.begin(), version_).raw_error("NOAUTH Authentication required.");
+    return replies_.end(silent());
+  }
+  ++denied_;
+  refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
+                       full_name(entry)));
+}
+
+bool Session::authenticate(std::string_view user, std::string_view secret) {
+  const User* found = host_.users().authenticate(user, secret);
+  if (found != nullptr) {
+    user_ = found;
+    return true;
+  }
+  if (++wrong_secrets_ >= kWrongSecretsMax) closing_ = true;
+  return false;
+}
+
 void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
   if (large_open_ && slot == large_slot_) large_open_ = false;
@@ -113,22 +137,18 @@ void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
+  kept_ = false;
+  user_ = &host_.users().initial();
 }
 
 std::string Session::describe(WallTime now) const {
   const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
-  std::string command = "NULL";
-  if (last_ != nullptr) {
-    command =
-        last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
-    std::transform(command.begin(), command.end(), command.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  }
+  const std::string command = last_ != nullptr ? full_name(*last_) : "NULL";
   return fmt::format(
       "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 "
-      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user=default redir=-1 resp={} "
+      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 resp={} "
       "lib-name={} lib-ver={}",
-      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command,
+      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command, user_->name,
       static_cast<int>(version_), library_, library_version_);
 }
 

@@ -9,6 +9,7 @@
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
+#include "server/users.h"
 #include "storage/clock.h"
 
 #include <string>
@@ -22,6 +23,11 @@ class SessionHost {
  public:
   virtual ~SessionHost() = default;
   virtual const Options& options() const = 0;
+  /// CONFIG SET: takes the live options of these.
+  virtual void set_options(const Options& options) = 0;
+  virtual const Users& users() const = 0;
+  /// A line for the operator.
+  virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
   virtual ClockReading read_clock() = 0;
   /// Whether the log is still being replayed; then items cannot be asked.
@@ -65,6 +71,14 @@ class Session {
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
+  /// Bytes of memory that it keeps for replies.
+  std::size_t memory() const noexcept { return replies_.memory(); }
+  bool authenticated() const noexcept { return (user_->roles & role_bit(Role::any)) != 0; }
+  /// Without the port.
+  std::string_view host_address() const noexcept {
+    return std::string_view(peer_.address).substr(0, peer_.address.rfind(':'));
+  }
+  const std::string& address() const noexcept { return peer_.address; }
   /// Whether it ever asked to wait (RESERVATION WAIT).
   bool waits() const noexcept { return waits_; }
   /// Nothing more is executed; the connection closes once all replies are sent.
@@ -84,22 +98,32 @@ class Session {
   void set_name(std::string_view name) { name_ = name; }
   void set_library(std::string_view name) { library_ = name; }
   void set_library_version(std::string_view version) { library_version_ = version; }
+  const User& user() const noexcept { return *user_; }
+  /// Becomes the user if the secret is right. Otherwise nothing changes, but after kWrongSecretsMax the session closes.
+  [[nodiscard]] bool authenticate(std::string_view user, std::string_view secret);
+  /// CLIENT NO-EVICT.
+  void keep(bool on) noexcept { kept_ = on; }
+  bool kept() const noexcept { return kept_; }
   /// CLIENT REPLY.
   void mute(bool on) noexcept { muted_ = mute_this_ = on; }
   void mute_next() noexcept { mute_after_ = true; }
   bool muted() const noexcept { return muted_; }
-  /// RESET: RESP2, no name, replies on.
+  /// RESET: RESP2, no name, replies on, not authenticated.
   void reset();
   /// The fields of CLIENT INFO, one line.
   std::string describe(WallTime now) const;
   std::uint64_t commands() const noexcept { return commands_; }
   std::uint64_t error_replies() const noexcept { return error_replies_; }
+  std::uint32_t wrong_secrets() const noexcept { return wrong_secrets_; }
+  /// Commands refused because the user may not.
+  std::uint64_t denied() const noexcept { return denied_; }
 
  private:
   void execute(Words words);
   void execute_here(const CommandEntry& entry, Words words);
   void forward(const CommandEntry& entry, Words words);
   void refuse(const Error& error);
+  void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
@@ -117,6 +141,10 @@ class Session {
   ReplySlot large_slot_;
   std::uint64_t commands_ = 0;
   std::uint64_t error_replies_ = 0;
+  std::uint64_t denied_ = 0;
+  std::uint32_t wrong_secrets_ = 0;
+  bool kept_ = false;
+  const User* user_;  // of the host's
   const CommandEntry* last_ = nullptr;
   std::string name_, library_, library_version_;
   Peer peer_;

@@ -23,16 +23,25 @@ async fn subscribe(builder: &Builder, channel: &str) -> Result<String, Error> {
 async fn pipeline(client: &Client, count: usize, name: &str, item: &str) -> Result<String, Error> {
     let pipeline = client.pipeline();
     for user in 0..count {
-        let _: () = pipeline.custom(command(name), vec![item.to_string(), user.to_string()]).await?;
+        let _: () = pipeline
+            .custom(command(name), vec![item.to_string(), user.to_string()])
+            .await?;
     }
     let replies: Vec<i64> = pipeline.all().await?;
-    Ok(replies.iter().map(i64::to_string).collect::<Vec<_>>().join(" "))
+    Ok(replies
+        .iter()
+        .map(i64::to_string)
+        .collect::<Vec<_>>()
+        .join(" "))
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().collect();
-    let mut builder = Builder::from_config(Config::from_url(&format!("redis://{}:{}", arguments[1], arguments[2]))?);
+    let mut builder = Builder::from_config(Config::from_url(&format!(
+        "redis://{}:{}",
+        arguments[1], arguments[2]
+    ))?);
     if arguments.len() == 3 {
         builder.set_policy(ReconnectPolicy::new_constant(0, 100)); // without one a lost connection stays lost
     }
@@ -47,7 +56,9 @@ async fn main() -> Result<(), Error> {
         let words: Vec<&str> = line.split(' ').collect();
         let reply = match words[..] {
             ["subscribe", channel] => subscribe(&builder, channel).await,
-            ["pipeline", count, name, item] => pipeline(&client, count.parse().unwrap(), name, item).await,
+            ["pipeline", count, name, item] => {
+                pipeline(&client, count.parse().unwrap(), name, item).await
+            }
             ["close"] => client.quit().await.map(|()| "closed".to_string()),
             _ => client.custom(command(words[0]), words[1..].to_vec()).await,
         };

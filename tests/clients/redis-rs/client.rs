@@ -27,20 +27,32 @@ async fn listen(client: redis::Client, channel: String) {
             use tokio_stream::StreamExt;
             let mut stream = notices.into_on_message();
             while let Some(notice) = stream.next().await {
-                println!("notice {}", notice.get_payload::<String>().unwrap_or_default());
+                println!(
+                    "notice {}",
+                    notice.get_payload::<String>().unwrap_or_default()
+                );
             }
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
 }
 
-async fn pipeline(connection: &mut impl ConnectionLike, count: usize, name: &str, item: &str) -> RedisResult<String> {
+async fn pipeline(
+    connection: &mut impl ConnectionLike,
+    count: usize,
+    name: &str,
+    item: &str,
+) -> RedisResult<String> {
     let mut commands = redis::pipe();
     for user in 0..count {
         commands.cmd(name).arg(item).arg(user);
     }
     let replies: Vec<i64> = commands.query_async(connection).await?;
-    Ok(replies.iter().map(i64::to_string).collect::<Vec<_>>().join(" "))
+    Ok(replies
+        .iter()
+        .map(i64::to_string)
+        .collect::<Vec<_>>()
+        .join(" "))
 }
 
 /// Answers the commands until the input ends or says close.
@@ -53,9 +65,14 @@ async fn serve(client: redis::Client, mut connection: impl ConnectionLike) {
                 tokio::spawn(listen(client.clone(), channel.to_string()));
                 Ok("subscribed".to_string())
             }
-            ["pipeline", count, name, item] => pipeline(&mut connection, count.parse().unwrap(), name, item).await,
+            ["pipeline", count, name, item] => {
+                pipeline(&mut connection, count.parse().unwrap(), name, item).await
+            }
             ["close"] => Ok("closed".to_string()),
-            _ => connection.req_packed_command(&command(&words)).await.map(text),
+            _ => connection
+                .req_packed_command(&command(&words))
+                .await
+                .map(text),
         };
         match reply {
             Ok(reply) => println!("reply {reply}"),

@@ -27,6 +27,9 @@ class PlayedHost final : public SessionHost {
   };
 
   const Options& options() const override { return options_; }
+  void set_options(const Options& options) override { options_ = options; }
+  const Users& users() const override { return known; }
+  void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
   ClockReading read_clock() override {
     return {std::chrono::seconds(5), std::chrono::microseconds(1'700'000'000'123'456)};
@@ -41,6 +44,8 @@ class PlayedHost final : public SessionHost {
   void forget(ConnectionKey) override {}
 
   ServerStatus server;
+  Users known;
+  std::vector<std::string> notices;
   bool credit = true;
   std::vector<Forwarded> forwarded;
 
