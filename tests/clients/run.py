@@ -56,8 +56,8 @@ def check(row, options):
             cells, why = measure(client, options.server, log)
             with Server(options.server) as server:
                 wrong = differences(row, cells, why) + example(client, server, log)
-    except (Missing, Wrong) as failure:
-        cells, wrong = dict.fromkeys(table.CELLS, "?"), [str(failure)]
+    except Exception as failure:  # whatever it is, the other clients still run
+        cells, wrong = dict.fromkeys(table.CELLS, "?"), [str(failure) if isinstance(failure, (Missing, Wrong)) else repr(failure)]
     return cells, wrong
 
 

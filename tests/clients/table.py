@@ -1,4 +1,4 @@
-"""The table of clients and what each is expected to do (matrix.txt), and how a row is installed is in install.py."""
+"""The table of clients and what each is expected to do (matrix.txt)."""
 import dataclasses
 import pathlib
 
@@ -43,4 +43,7 @@ def read():
         if len(fields) != len(header):
             raise SystemExit(f"{TABLE}:{number}: {len(fields)} fields, {len(header)} columns")
         rows[fields[0]] = Row(*fields[:5], dict(zip(CELLS, fields[5:])), [])
+    without = {path.parent.name for path in HERE.glob("*/[cC]lient.*")} - {row.folder for row in rows.values()}
+    if without:
+        raise SystemExit(f"{TABLE}: no row for {', '.join(sorted(without))}")
     return list(rows.values())
