@@ -84,13 +84,16 @@ def main():
     os.makedirs(options.cache, exist_ok=True)
     lock = open(os.path.join(options.cache, "lock"), "w")
     fcntl.flock(lock, fcntl.LOCK_EX)  # another run with the same cache ends first
-    results = []
+    results = {}
     with concurrent.futures.ThreadPoolExecutor(CLIENTS_AT_ONCE) as pool:
-        for row, (cells, wrong) in zip(rows, pool.map(lambda row: check(row, options), rows)):
+        running = {pool.submit(check, row, options): row for row in rows}
+        for done in concurrent.futures.as_completed(running):
+            row, (cells, wrong) = running[done], done.result()
+            results[row.name] = (row, cells, wrong)
             print(f"{time.monotonic() - started:6.1f} s  {row.name} {row.version}: {'FAILED' if wrong else 'passed'}", flush=True)
             for text in wrong:
                 print(f"          {text}", flush=True)
-            results.append((row, cells, wrong))
+    results = [results[row.name] for row in rows]
     print_matrix(results)
     failed = sum(bool(wrong) for _, _, wrong in results)
     print(f"\n{len(results) - failed} passed, {failed} failed")
