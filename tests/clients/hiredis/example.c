@@ -6,8 +6,10 @@ int main(void) {
   const char* port = getenv("PORT");
   redisContext* client = redisConnect("127.0.0.1", port ? atoi(port) : 7379);
   if (client == NULL || client->err) return 1;
-  const char* id =
-      "019343c7-5a2e-7b6f-9d21-6f0c3c1f7e10";  // a new UUID for every order: repeating it means the same units
+  char id[37];  // kept with the order, so that a repeated call means the same units
+  FILE* uuids = fopen("/proc/sys/kernel/random/uuid", "r");
+  if (uuids == NULL || fscanf(uuids, "%36s", id) != 1) return 1;
+  fclose(uuids);
   redisReply* left = redisCommand(client, "RESERVE %s %s ID %s", "item:1001", "42", id);
   if (left == NULL || left->type != REDIS_REPLY_INTEGER) return 1;
   if (left->integer < 0) {

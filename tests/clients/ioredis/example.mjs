@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 
 const redis = new Redis(Number(process.env.PORT ?? 7379));
+redis.on("error", (error) => console.error(error.message)); // told while it connects again
 const id = randomUUID(); // kept with the order, so that a repeated call means the same units
 const left = await redis.call("RESERVE", "item:1001", "42", "ID", id);
 if (left >= 0) {

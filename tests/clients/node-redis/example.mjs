@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createClient } from "redis";
 
 const client = createClient({ socket: { port: Number(process.env.PORT ?? 7379) } });
+client.on("error", (error) => console.error(error.message)); // told while it connects again; without this it ends
 await client.connect();
 const id = randomUUID(); // kept with the order, so that a repeated call means the same units
 const left = await client.sendCommand(["RESERVE", "item:1001", "42", "ID", id]);
