@@ -59,7 +59,8 @@ Result<void> set_option(std::string_view word, std::string_view value, std::vect
   set.push_back(entry);
   const auto done = entry->set(options, *entry, value);
   if (done) return {};
-  std::string_view why = done.error().text();
+  const Error error = done.error();
+  std::string_view why = error.text();
   if (why.starts_with(entry->name)) why.remove_prefix(entry->name.size() + 2);  // "name: "
   return failed(why);
 }

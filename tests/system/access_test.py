@@ -219,12 +219,18 @@ def guessing_ends_after_three_and_others_are_served(tools, folder):
         guessers, wrong = strangers(server, 300), 0
         for _ in range(rounds):
             for client in guessers:
-                client.sendall(guess)
+                try:
+                    client.sendall(guess)
+                except ConnectionError:
+                    pass
             check(friend.ask("PING") == "PONG", "others are served")  # within the connection's own time limit
             for number, client in enumerate(guessers):
-                reply = client.recv(1000)
+                try:
+                    reply = client.recv(1000)
+                except ConnectionError:
+                    reply = b""
                 wrong += reply.count(b"-WRONGPASS invalid username-password pair or user is disabled.\r\n")
-                if wrong % 3 == 0 and not reply:
+                if not reply:
                     client.close()
                     guessers[number] = socket.create_connection(server.address)
         for client in guessers:
@@ -406,7 +412,11 @@ def without_descriptors_some_are_turned_away_and_it_rests(tools, folder):
         for client in clients:
             client.close()
         server.ready()
+        sanitized = server.sanitized()
         server.stop()
+        # UBSan opens a pipe to look at an object's type; without a descriptor for it, it takes a good object for a bad one.
+        if sanitized:
+            return
 
 
 ALL = [a_secret_made_by_the_tool_opens_what_its_roles_say, secrets_are_shown_nowhere, what_is_wrong_with_users_is_refused,

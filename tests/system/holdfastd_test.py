@@ -212,7 +212,7 @@ def declared_lengths_cost_nothing(program, folder):
 
 
 def without_descriptors_it_waits_and_goes_on(program, folder):
-    server = Server(program, folder, files=20)
+    server = Server(program, folder, files=64)
     server.ready()
     clients = [socket.create_connection(server.address) for _ in range(100)]
     quietest(server, lambda: select.select([], [], [], 1), 0.1)  # a stretch of time to measure
