@@ -1,5 +1,6 @@
 // COMMAND and its subcommands, in Redis 7's shapes, all from the command table.
 #include "protocol/check.h"
+#include "protocol/command_keys.h"
 #include "server/command_categories.h"
 #include "server/glob.h"
 #include "server/session.h"
@@ -66,12 +67,25 @@ void write_statuses(ReplyWriter& reply, const Texts& names) {
   for (const auto& name : names) reply.status(name);
 }
 
+/// "pubsub", "transactions" or "scripting" for the session's commands of these kinds; else empty.
+std::string_view special_group(const CommandEntry& entry) noexcept {
+  if (entry.home != CommandHome::session) return {};
+  const auto within = [&](CommandId first, CommandId last) { return entry.id >= first && entry.id <= last; };
+  if (within(CommandId::subscribe, CommandId::pubsub_shardnumsub)) return "pubsub";
+  if (within(CommandId::multi, CommandId::unwatch)) return "transactions";
+  return within(CommandId::eval, CommandId::function_load) ? "scripting" : std::string_view();
+}
+
 Names flags_of(const CommandEntry& entry) {
   if (entry.access == CommandAccess::write) return {"write", "denyoom"};
   if (entry.access == CommandAccess::read) return {"readonly"};
-  if (entry.role == Role::admin) return {"admin", "noscript", "loading", "stale"};
-  if (entry.role == Role::open) return {"noscript", "loading", "stale", "no_auth"};
-  return {"noscript", "loading", "stale"};
+  Names flags;
+  if (entry.role == Role::admin) flags.push_back("admin");
+  if (special_group(entry) == "pubsub") flags.push_back("pubsub");
+  flags.insert(flags.end(), {"noscript", "loading", "stale"});
+  if (entry.role == Role::open) flags.push_back("no_auth");
+  if (key_spec(entry).count_at > 0) flags.push_back("movablekeys");
+  return flags;
 }
 
 /// Redis prefixes them here, and only here.
@@ -81,13 +95,24 @@ std::vector<std::string> marked_categories(const CommandEntry& entry) {
   return marked;
 }
 
-/// EXISTS and DEL take any number of keys.
-bool takes_keys(const CommandEntry& entry) noexcept {
-  return entry.id == CommandId::exists || entry.id == CommandId::del;
+/// A key specification's "type" and "spec" with numbers.
+void write_search(ReplyWriter& reply, std::string_view name, std::string_view type,
+                  std::initializer_list<std::pair<std::string_view, int>> numbers) {
+  reply.bulk(name);
+  reply.map(2);
+  reply.bulk("type");
+  reply.bulk(type);
+  reply.bulk("spec");
+  reply.map(numbers.size());
+  for (const auto& [key, number] : numbers) {
+    reply.bulk(key);
+    reply.integer(number);
+  }
 }
 
 void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
-  if (entry.key == 0) return reply.set(0);
+  const KeySpec keys = key_spec(entry);
+  if (keys.first == 0 && keys.count_at == 0) return reply.set(0);
   reply.set(1);
   reply.map(3);
   reply.bulk("flags");
@@ -96,37 +121,23 @@ void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
   } else {
     write_statuses(reply, Names{"RO", "access"});
   }
-  reply.bulk("begin_search");
-  reply.map(2);
-  reply.bulk("type");
-  reply.bulk("index");
-  reply.bulk("spec");
-  reply.map(1);
-  reply.bulk("index");
-  reply.integer(entry.key);
-  reply.bulk("find_keys");
-  reply.map(2);
-  reply.bulk("type");
-  reply.bulk("range");
-  reply.bulk("spec");
-  reply.map(3);
-  reply.bulk("lastkey");
-  reply.integer(takes_keys(entry) ? -1 : 0);
-  reply.bulk("keystep");
-  reply.integer(1);
-  reply.bulk("limit");
-  reply.integer(0);
+  write_search(reply, "begin_search", "index", {{"index", keys.count_at > 0 ? keys.count_at : keys.first}});
+  if (keys.count_at > 0) {
+    write_search(reply, "find_keys", "keynum", {{"keynumidx", 0}, {"firstkey", 1}, {"keystep", 1}});
+  } else {
+    write_search(reply, "find_keys", "range", {{"lastkey", keys.many ? -1 : 0}, {"keystep", keys.step}, {"limit", 0}});
+  }
 }
 
 void write_info(ReplyWriter& reply, std::string_view name, const CommandEntry* entry, const Entries& subcommands) {
   reply.array(10);
   reply.bulk(name);
   reply.integer(entry != nullptr ? entry->arity : -2);
-  const int key = entry != nullptr ? entry->key : 0;
+  const KeySpec keys = entry != nullptr ? key_spec(*entry) : KeySpec();
   write_statuses(reply, entry != nullptr ? flags_of(*entry) : Names{});
-  reply.integer(key);
-  reply.integer(key == 0 ? 0 : takes_keys(*entry) ? -1 : key);
-  reply.integer(key == 0 ? 0 : 1);
+  reply.integer(keys.first);
+  reply.integer(keys.first == 0 ? 0 : keys.many ? -1 : keys.first);
+  reply.integer(keys.first == 0 ? 0 : keys.step);
   write_statuses(reply, entry != nullptr ? marked_categories(*entry) : std::vector<std::string>{"@slow"});
   reply.set(0);
   if (entry != nullptr) {
@@ -144,11 +155,15 @@ void write_family(ReplyWriter& reply, const Family& family) {
 }
 
 std::string_view group_of(const CommandEntry& entry) noexcept {
+  if (const auto group = special_group(entry); !group.empty()) return group;
   if (entry.home == CommandHome::session)
     return entry.role == Role::admin || entry.name == "INFO" ? "server" : "connection";
   if (entry.name == "ITEM") return "item";
   if (entry.id < CommandId::item_load) return "reservation";
-  return entry.name.front() == 'S' && entry.id != CommandId::set ? "set" : "string";
+  if (entry.id >= CommandId::ttl && entry.id <= CommandId::scan) return "generic";
+  constexpr std::array kSets = {CommandId::sismember, CommandId::scard, CommandId::sscan,
+                                CommandId::smembers,  CommandId::sadd,  CommandId::srem};
+  return std::find(kSets.begin(), kSets.end(), entry.id) != kSets.end() ? "set" : "string";
 }
 
 /// One argument of a syntax text: "item", "[QTY n]", "LIB-NAME libname | LIB-VER libver".
@@ -340,12 +355,11 @@ void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
     return reply.raw_error(arity ? "ERR Invalid number of arguments specified for command"
                                  : "ERR Invalid command specified");
   }
-  const CommandEntry& entry = **found;
-  if (entry.key == 0) return reply.raw_error("ERR The command has no key arguments");
-  const Words from_key = words.subspan(2 + static_cast<std::size_t>(entry.key));
-  const Words keys = takes_keys(entry) ? from_key : from_key.first(1);
-  reply.array(keys.size());
-  for (const auto key : keys) reply.bulk(key);
+  const auto keys = keys_of(**found, words.subspan(2));
+  if (!keys) return reply.raw_error("ERR Invalid arguments specified for command");
+  if (keys->empty()) return reply.raw_error("ERR The command has no key arguments");
+  reply.array(keys->size());
+  for (const auto key : *keys) reply.bulk(key);
 }
 
 }  // namespace holdfast

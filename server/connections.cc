@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace holdfast {
 
@@ -16,6 +18,11 @@ Connections::Connections(Poller& poller, SessionHost& host)
 Connections::~Connections() { close_all(); }
 
 Connections::Connection* Connections::find(ConnectionKey key) noexcept {
+  if (key.index >= table_.size() || generations_[key.index] != key.generation) return nullptr;
+  return table_[key.index].get();
+}
+
+const Connections::Connection* Connections::find(ConnectionKey key) const noexcept {
   if (key.index >= table_.size() || generations_[key.index] != key.generation) return nullptr;
   return table_[key.index].get();
 }
@@ -73,6 +80,9 @@ void Connections::execute(Connection& connection, std::string_view fresh) {
       connection.input_begin = 0;
     }
   }
+  if (connection.session.reads_notices() && !std::exchange(connection.in_noticed, true)) {
+    noticed_.push_back(connection.session.key());
+  }
   if (rest.empty() && rest.capacity() > kKeptBufferBytesMax) rest = {};
   connection.turn.ended_command |= done > 0;
   mark_dirty(connection);
@@ -90,6 +100,7 @@ void Connections::hold_up(Connection& connection) {
 }
 
 void Connections::resume() {
+  ask_notices();
   if (ready_.empty() || !host_.has_credit()) return;
   scratch_.swap(ready_);
   for (const ConnectionKey key : scratch_) {
@@ -103,7 +114,32 @@ void Connections::resume() {
   scratch_.clear();
 }
 
+/// The next page of first notices for each connection that has taken the last one.
+void Connections::ask_notices() {
+  std::erase_if(noticed_, [&](ConnectionKey key) {
+    Connection* connection = find(key);
+    if (connection == nullptr) return true;
+    if (connection->session.wants_notices() && host_.has_credit()) connection->session.ask_notices();
+    connection->in_noticed = connection->session.reads_notices();
+    return !connection->in_noticed;
+  });
+}
+
+bool Connections::notices_wanted() const noexcept {
+  return std::any_of(noticed_.begin(), noticed_.end(), [&](ConnectionKey key) {
+    const Connection* connection = find(key);
+    return connection != nullptr && connection->session.wants_notices();
+  });
+}
+
 // Output.
+
+void Connections::push(ConnectionKey key, std::string_view message) {
+  Connection* connection = find(key);
+  CHECK(connection != nullptr);
+  connection->session.push(message);
+  mark_dirty(*connection);
+}
 
 void Connections::answer(ReplyAddress address, std::string_view bytes) {
   Connection* connection = find(address.connection);
@@ -131,6 +167,12 @@ void Connections::flush(Millis now) {
 }
 
 void Connections::write(Connection& connection, Millis now) {
+  if (connection.session.overflowed()) {
+    ++counters_.slow_subscribers;
+    host_.notice(fmt::format("{} is closed: more than {} bytes of messages wait for it", connection.session.address(),
+                             kSubscriberBytesMax));
+    return close(connection);
+  }
   const std::string_view output = connection.session.output();
   std::size_t sent = 0;
   if (!output.empty()) {
@@ -221,6 +263,7 @@ void Connections::close(Connection& connection) {
   addresses_.remove(connection.session.host_address());
   held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
+  connection.session.leave_channels();
   poller_.remove(connection.socket.get());
   ++generations_[key.index];
   free_.push_back(key.index);

@@ -13,7 +13,7 @@
 
 namespace holdfast {
 
-class Connections {
+class Connections final : public Subscribers {
  public:
   struct Counters {
     std::uint64_t received = 0;
@@ -22,14 +22,15 @@ class Connections {
     std::uint64_t timed_out = 0;  // closed because a deadline was over
     std::uint64_t input_bytes = 0;
     std::uint64_t output_bytes = 0;
-    std::uint64_t commands = 0;       // of connections that are gone; commands() adds the others
-    std::uint64_t error_replies = 0;  // likewise, as the next two
+    std::uint64_t slow_subscribers = 0;  // closed because they did not take their messages
+    std::uint64_t commands = 0;          // of connections that are gone; commands() adds the others
+    std::uint64_t error_replies = 0;     // likewise, as the next two
     std::uint64_t wrong_secrets = 0;
     std::uint64_t denied = 0;
   };
 
   Connections(Poller& poller, SessionHost& host);
-  ~Connections();
+  ~Connections() override;
 
   /// Takes over a listening socket.
   void listen(FileDescriptor listener);
@@ -42,6 +43,8 @@ class Connections {
   void resume();
   /// The reply to a forwarded command. A connection that is gone is skipped.
   void answer(ReplyAddress address, std::string_view bytes);
+  /// A message for a subscriber.
+  void push(ConnectionKey connection, std::string_view message) override;
   /// One write for each connection with something to write; closes those that are finished, and the largest while all
   /// together hold more than they may.
   void flush(Millis now);
@@ -57,7 +60,7 @@ class Connections {
   void close_all();
 
   /// Whether input waits that could be executed now.
-  bool has_work() const { return !ready_.empty() && host_.has_credit(); }
+  bool has_work() const { return host_.has_credit() && (!ready_.empty() || notices_wanted()); }
   std::uint32_t open_count() const noexcept { return open_count_; }
   /// Bytes that connections hold for requests and replies.
   std::size_t held_bytes() const noexcept { return held_bytes_; }
@@ -79,6 +82,7 @@ class Connections {
     std::uint32_t events = 0;  // that the poller watches
     bool in_ready = false;
     bool in_dirty = false;
+    bool in_noticed = false;
     bool held_up = false;        // stopped in the middle of its input
     bool sends_no_more = false;  // the peer
     ConnectionTurn turn;         // what it did since the last flush
@@ -88,6 +92,9 @@ class Connections {
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
   Connection* find(ConnectionKey key) noexcept;
+  const Connection* find(ConnectionKey key) const noexcept;
+  void ask_notices();
+  bool notices_wanted() const noexcept;
   void accept_some();
   bool turn_away();
   void pause();
@@ -113,8 +120,9 @@ class Connections {
   std::vector<std::unique_ptr<Connection>> table_;  // by index
   std::vector<std::uint32_t> generations_;
   std::vector<std::uint32_t> free_;
-  std::vector<ConnectionKey> ready_;  // have input and may go on
-  std::vector<ConnectionKey> dirty_;  // may have something to write or be finished
+  std::vector<ConnectionKey> ready_;    // have input and may go on
+  std::vector<ConnectionKey> dirty_;    // may have something to write or be finished
+  std::vector<ConnectionKey> noticed_;  // read the first notices of holdfast:items
   std::vector<ConnectionKey> scratch_;
   std::uint32_t open_count_ = 0;
   AddressCounts addresses_;

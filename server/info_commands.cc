@@ -123,8 +123,10 @@ void stats_section(Text& text, const ServerStatus& status) {
   line(text, "acl_access_denied_cmd", status.denied_commands);
   line(text, "keyspace_hits", 0);
   line(text, "keyspace_misses", 0);
-  line(text, "pubsub_channels", 0);
-  line(text, "pubsub_patterns", 0);
+  line(text, "pubsub_channels", status.pubsub_channels);
+  line(text, "pubsub_patterns", status.pubsub_patterns);
+  line(text, "pubsubshard_channels", status.pubsub_shard_channels);
+  line(text, "client_output_buffer_limit_disconnections", status.slow_subscribers);
   line(text, "latest_fork_usec", 0);
   line(text, "total_error_replies", status.error_replies);
 }

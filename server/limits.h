@@ -56,6 +56,30 @@ inline constexpr std::size_t kCommittedMax = 4096;
 inline constexpr std::size_t kSpareBlocksMax = 512;
 inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
 
+// Messages between connections.
+
+/// Channels, patterns and shard channels of one connection, and the bytes of their names.
+inline constexpr std::size_t kSubscriptionsMax = 1024;
+inline constexpr std::size_t kSubscriptionBytesMax = 64_KiB;
+/// A channel's name; a pattern has kPatternBytesMax.
+inline constexpr std::size_t kChannelBytesMax = 256;
+/// Different patterns of all connections: each is compared with every channel that is published to.
+inline constexpr std::size_t kPatternsMax = 1024;
+/// A connection for which so much waits when a message comes is closed at once.
+inline constexpr std::size_t kSubscriberBytesMax = 8_MiB;
+/// Items looked at for one page of first notices, and what may wait for the socket when the next page is asked for.
+inline constexpr std::size_t kNoticePageItems = 256;
+inline constexpr std::size_t kNoticeRoomBytes = 64_KiB;
+
+// Transactions.
+
+/// Commands between MULTI and EXEC.
+inline constexpr std::size_t kTransactionCommandsMax = 128;
+/// What they may take while they are queued: their words, and a view for each.
+inline constexpr std::size_t kTransactionBytesMax = 256_KiB;
+/// Records that one command writes at most, expiry apart: CREATE's three, or a change and what it forgets.
+inline constexpr std::size_t kStepRecordsMax = 4;
+
 // Connections.
 
 /// Bytes of CLIENT SETNAME and of each SETINFO value.
@@ -99,6 +123,8 @@ static_assert(kRequestLimits.request_bytes_max >= kTurnBytesMax && kBlockBytesMa
 static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply fits what may wait");
 static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
 static_assert(kOutputBytesMax < kReplyBytesMax);
+static_assert(kOutputBytesMax < kSubscriberBytesMax && kNoticeRoomBytes < kOutputBytesMax);
+static_assert(kNoticePageItems * 1024 < kOutputBytesMax, "a notice has less than 1 KiB: a name of 128 bytes, escaped");
 static_assert(kOutputBytesBeforeAuthMax < kOutputBytesMax);
 static_assert(kRequestLimitsBeforeAuth.words_max < kRequestLimits.words_max &&
               kRequestLimitsBeforeAuth.request_bytes_max < kRequestLimits.request_bytes_max);

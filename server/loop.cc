@@ -23,7 +23,10 @@ Loop::Loop(const Options& options, const Users& users, Clock& clock, std::string
   started_ = boot_ms();
 }
 
-Loop::~Loop() { delete served_.load(); }
+Loop::~Loop() {
+  connections_.close_all();  // while there is still what their sessions leave
+  delete served_.load();
+}
 
 void Loop::listen(FileDescriptor listener) {
   options_.maxclients = fitting_connections(options_.maxclients, notice_);
@@ -74,6 +77,7 @@ void Loop::turn() {
   if (shard_ != nullptr) {
     run_shard();
     deliver_replies();
+    publish_notices();
   }
   connections_.flush(boot_ms());
   if (boot_ms() - housekept_at_ >= connections_.attention()) {
@@ -149,6 +153,7 @@ void Loop::send_commands() {
 void Loop::run_shard() {
   now_ = clocks_->now(reading_);
   take_committed();
+  shard_->set_noticing(pubsub_.wants_items());
   shard_->set_space(log_->status().space_at(reading_.boot, options_.slow_flush_max));
   const std::size_t blocks = run_commands();
   keep_time(blocks == 0 && !connections_.has_work());
@@ -180,6 +185,10 @@ void Loop::keep_time(bool idle) {
 void Loop::take_committed() {
   Group* group = nullptr;
   while (committed_.pop(group)) shard_->committed(*group, now_);
+}
+
+void Loop::publish_notices() {
+  for (const ItemNotice& notice : shard_->take_notices()) pubsub_.publish(kItemsChannel, notice_json(notice));
 }
 
 void Loop::deliver_replies() {

@@ -60,6 +60,7 @@ class Loop final : public SessionHost {
   RequestBuffer& request_buffer() override { return *request_buffer_; }
   void forward(const StepCommand& command) override;
   bool has_credit() const override { return credits_ > 0; }
+  PubSub& pubsub() override { return pubsub_; }
   void forget(ConnectionKey connection) override;
 
  private:
@@ -77,6 +78,7 @@ class Loop final : public SessionHost {
   void keep_time(bool idle);
   void take_committed();
   void deliver_replies();
+  void publish_notices();
   bool drained() const;
   void put(const StepCommand& command);
   Millis boot_ms() const noexcept { return std::chrono::duration_cast<Millis>(reading_.boot); }
@@ -90,6 +92,7 @@ class Loop final : public SessionHost {
   Waker waker_;
   FileDescriptor signals_;
   Connections connections_;
+  PubSub pubsub_{connections_};
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
 
   // Messages to the shard and back.

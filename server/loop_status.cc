@@ -84,6 +84,10 @@ ServerStatus Loop::status() {
   status.error_replies = counters.error_replies;
   status.input_bytes = counters.input_bytes;
   status.output_bytes = counters.output_bytes;
+  status.pubsub_channels = pubsub_.count(ChannelKind::channel);
+  status.pubsub_patterns = pubsub_.count(ChannelKind::pattern);
+  status.pubsub_shard_channels = pubsub_.count(ChannelKind::shard_channel);
+  status.slow_subscribers = counters.slow_subscribers;
   status.loading = loading();
   status.loading_bytes_done = loading_.bytes_done.load();
   status.loading_bytes_total = loading_.bytes_total.load();

@@ -29,6 +29,13 @@ class ReplyQueue {
   /// The reply of a deferred slot. Each slot takes one.
   void fill(ReplySlot slot, std::string_view bytes);
 
+  /// Adds bytes that belong to no request, whole, before all that is not ready yet. REQUIRES: not between begin and end.
+  void insert(char first, std::string_view rest) { (out_ += first).append(rest); }
+  /// Where the next request's reply will stand.
+  std::uint32_t position() const noexcept { return tail_; }
+  /// Whether all replies before a position are ready. REQUIRES: it was taken less than 2^31 requests ago.
+  bool passed(std::uint32_t position) const noexcept { return static_cast<std::int32_t>(head_ - position) >= 0; }
+
   /// Slots without a reply, or behind one without.
   std::uint32_t open_count() const noexcept { return tail_ - head_; }
   /// Bytes that wait: for earlier replies or for the socket.

@@ -60,7 +60,11 @@ struct ServerStatus {
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t error_replies = 0;
-  std::uint64_t memory_bytes = 0;  // resident
+  std::uint64_t pubsub_channels = 0;
+  std::uint64_t pubsub_patterns = 0;
+  std::uint64_t pubsub_shard_channels = 0;
+  std::uint64_t slow_subscribers = 0;  // closed
+  std::uint64_t memory_bytes = 0;      // resident
   std::uint64_t memory_peak_bytes = 0;
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;

@@ -12,19 +12,35 @@ namespace {
 
 constexpr std::string_view kLoadingText = "LOADING Holdfast is loading the log into memory";
 
-/// Commands whose reply may be large. While one is on its way, no further command of its connection is executed, so that
-/// at most one such reply waits.
-bool may_be_large(CommandId id) noexcept {
+bool is_subscribing(CommandId id) noexcept {
   switch (id) {
-    case CommandId::smembers:
-    case CommandId::sscan:
-    case CommandId::reservation_list:
-    case CommandId::item_list:
-    case CommandId::item_verify:
+    case CommandId::subscribe:
+    case CommandId::unsubscribe:
+    case CommandId::psubscribe:
+    case CommandId::punsubscribe:
+    case CommandId::ssubscribe:
+    case CommandId::sunsubscribe:
       return true;
     default:
       return false;
   }
+}
+
+/// What RESP2 leaves to a connection that is subscribed to something.
+bool is_for_subscribers(CommandId id) noexcept {
+  return is_subscribing(id) || id == CommandId::ping || id == CommandId::quit || id == CommandId::reset;
+}
+
+/// What is executed between MULTI and EXEC instead of being queued.
+bool goes_past_queue(CommandId id) noexcept {
+  return id == CommandId::multi || id == CommandId::exec || id == CommandId::discard || id == CommandId::watch ||
+         id == CommandId::quit || id == CommandId::reset;
+}
+
+/// What cannot be answered while the log is being replayed.
+bool needs_items(const CommandEntry& entry) noexcept {
+  return entry.home == CommandHome::step || entry.id == CommandId::ping || entry.id == CommandId::watch ||
+         entry.id == CommandId::exec;
 }
 
 /// What a browser sends when a web page makes it talk to this port.
@@ -68,15 +84,24 @@ void Session::execute(Words words) {
   const auto found = find_command(words);
   if (!found) {
     if (is_http(words[0])) return close();
+    if (in_transaction()) transaction_->abort();
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
   if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
-  if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
+  if (in_subscriber_mode() && !is_for_subscribers(entry.id)) {
+    return refuse(Error::format(ErrorCode::err,
+                                "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+                                "allowed in this context",
+                                full_name(entry)));
+  }
+  if (host_.loading() && needs_items(entry)) {
+    if (in_transaction()) entry.id == CommandId::exec ? transaction_->clear() : transaction_->abort();
     ReplyWriter(replies_.begin(), version_).raw_error(kLoadingText);
     return replies_.end(silent());
   }
+  if (in_transaction() && !goes_past_queue(entry.id)) return queue(entry, words);
   if (entry.home == CommandHome::session) return execute_here(entry, words);
   forward(entry, words);
 }
@@ -85,9 +110,29 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
   std::string& out = replies_.begin();
   const std::size_t begin = out.size();
   ReplyWriter reply(out, version_);
+  executing_ = true;
   run_session_command(entry.id, *this, words, reply);
+  executing_ = false;
   if (out.size() > begin && out[begin] == '-') ++error_replies_;
+  const bool subscribing = is_subscribing(entry.id);
+  replies_.end(!message_.empty() || (silent() && !subscribing));
+  if (!message_.empty()) forward_message(entry);
+  if (!late_pushes_.empty()) send_late_pushes();
+  if (!subscribing) return;
+  confirming_ = true;
+  confirmed_from_ = replies_.position();
+}
+
+void Session::queue(const CommandEntry& entry, Words words) {
+  if (const auto taken = transaction_->queue(entry, words); !taken) return refuse(taken.error());
+  ReplyWriter(replies_.begin(), version_).status("QUEUED");
   replies_.end(silent());
+}
+
+void Session::forward_message(const CommandEntry& entry) {
+  waits_ = waits_ || entry.id == CommandId::watch;
+  host_.forward({&entry, {key_, replies_.defer(silent())}, version_, std::exchange(message_, {})});
+  if (entry.id == CommandId::exec) transaction_->clear();
 }
 
 void Session::forward(const CommandEntry& entry, Words words) {
@@ -107,6 +152,7 @@ void Session::refuse(const Error& error) {
 }
 
 void Session::refuse_role(const CommandEntry& entry) {
+  if (in_transaction()) transaction_->abort();
   if (!authenticated()) {
     ++error_replies_;
     ReplyWriter(replies_.begin(), version_).raw_error("NOAUTH Authentication required.");
@@ -128,6 +174,9 @@ bool Session::authenticate(std::string_view user, std::string_view secret) {
 }
 
 void Session::answer(ReplySlot slot, std::string_view bytes) {
+  if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
+    return take_page(slot, bytes);
+  }
   if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
@@ -139,16 +188,35 @@ void Session::reset() {
   name_.clear();
   kept_ = false;
   user_ = &host_.users().initial();
+  if (transaction_ != nullptr) transaction_->clear();
+  leave_channels();
+}
+
+std::size_t Session::memory() const noexcept {
+  std::size_t bytes = replies_.memory() + late_pushes_.capacity();
+  if (transaction_ != nullptr) bytes += transaction_->memory();
+  if (subscriptions_ != nullptr) bytes += subscriptions_->memory();
+  return bytes;
+}
+
+Transaction& Session::transaction() {
+  if (transaction_ == nullptr) transaction_ = std::make_unique<Transaction>();
+  return *transaction_;
 }
 
 std::string Session::describe(WallTime now) const {
   const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
   const std::string command = last_ != nullptr ? full_name(*last_) : "NULL";
+  const auto subscribed = [&](ChannelKind kind) { return subscriptions_ == nullptr ? 0 : subscriptions_->count(kind); };
+  const int multi = in_transaction() ? static_cast<int>(transaction_->count()) : -1;
+  const std::string_view flags = has_subscriptions() ? in_transaction() ? "Px" : "P" : in_transaction() ? "x" : "N";
   return fmt::format(
-      "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 "
-      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 resp={} "
-      "lib-name={} lib-ver={}",
-      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command, user_->name,
+      "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags={} db=0 sub={} psub={} ssub={} multi={} qbuf=0 "
+      "qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 "
+      "resp={} lib-name={} lib-ver={}",
+      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, flags, subscribed(ChannelKind::channel),
+      subscribed(ChannelKind::pattern), subscribed(ChannelKind::shard_channel), multi,
+      transaction_ == nullptr ? 0 : transaction_->bytes(), output_bytes(), command, user_->name,
       static_cast<int>(version_), library_, library_version_);
 }
 

@@ -9,9 +9,12 @@
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
+#include "server/subscriptions.h"
+#include "server/transaction.h"
 #include "server/users.h"
 #include "storage/clock.h"
 
+#include <memory>
 #include <string>
 
 namespace holdfast {
@@ -39,6 +42,8 @@ class SessionHost {
   virtual void forward(const StepCommand& command) = 0;
   /// Whether the owners take another command now.
   virtual bool has_credit() const = 0;
+  /// Who listens to what.
+  virtual PubSub& pubsub() = 0;
   /// The connection is gone: owners need not keep what it waits for.
   virtual void forget(ConnectionKey connection) = 0;
 };
@@ -71,21 +76,35 @@ class Session {
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
-  /// Bytes of memory that it keeps for replies.
-  std::size_t memory() const noexcept { return replies_.memory(); }
+  /// Bytes of memory that it keeps for replies, messages and queued commands.
+  std::size_t memory() const noexcept;
   bool authenticated() const noexcept { return (user_->roles & role_bit(Role::any)) != 0; }
   /// Without the port.
   std::string_view host_address() const noexcept {
     return std::string_view(peer_.address).substr(0, peer_.address.rfind(':'));
   }
   const std::string& address() const noexcept { return peer_.address; }
-  /// Whether it ever asked to wait (RESERVATION WAIT).
+  /// Whether owners may keep something for it (RESERVATION WAIT, WATCH).
   bool waits() const noexcept { return waits_; }
   /// Nothing more is executed; the connection closes once all replies are sent.
   bool closing() const noexcept { return closing_; }
   bool finished() const noexcept { return closing_ && replies_.open_count() == 0 && replies_.ready().empty(); }
   /// The peer sends no more, or the server stops: as QUIT without its reply.
   void close() noexcept { closing_ = true; }
+
+  // Messages of others.
+
+  /// Takes a message of PubSub for this connection; one that is too far behind overflows instead.
+  void push(std::string_view message);
+  /// Closes at once.
+  bool overflowed() const noexcept { return overflowed_; }
+  /// Whether first notices of holdfast:items are still to come, and whether the next page of them should be asked for.
+  bool reads_notices() const noexcept { return subscriptions_ != nullptr && !subscriptions_->readings.empty(); }
+  bool wants_notices() const noexcept;
+  /// REQUIRES: wants_notices(), and the owners have credit.
+  void ask_notices();
+  /// Nobody publishes to it any more.
+  void leave_channels();
 
   // For the commands (session_commands.cc and others).
 
@@ -108,7 +127,16 @@ class Session {
   void mute(bool on) noexcept { muted_ = mute_this_ = on; }
   void mute_next() noexcept { mute_after_ = true; }
   bool muted() const noexcept { return muted_; }
-  /// RESET: RESP2, no name, replies on, not authenticated.
+  Transaction& transaction();
+  bool in_transaction() const noexcept { return transaction_ != nullptr && transaction_->is_open(); }
+  bool has_subscriptions() const noexcept { return subscriptions_ != nullptr && subscriptions_->total() > 0; }
+  Subscriptions& subscriptions();
+  /// Whether it speaks RESP2 and is subscribed to something.
+  bool in_subscriber_mode() const noexcept { return version_ == RespVersion::resp2 && has_subscriptions(); }
+  /// In the function of a command: instead of a reply from here, the owner's reply to this message. `words` live until
+  /// the function has returned.
+  void send_to_owner(Words words) noexcept { message_ = words; }
+  /// RESET: RESP2, no name, no transaction, no subscriptions, replies on, not authenticated.
   void reset();
   /// The fields of CLIENT INFO, one line.
   std::string describe(WallTime now) const;
@@ -122,6 +150,10 @@ class Session {
   void execute(Words words);
   void execute_here(const CommandEntry& entry, Words words);
   void forward(const CommandEntry& entry, Words words);
+  void queue(const CommandEntry& entry, Words words);
+  void forward_message(const CommandEntry& entry);
+  void take_page(ReplySlot slot, std::string_view bytes);
+  void send_late_pushes();
   void refuse(const Error& error);
   void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
@@ -139,6 +171,14 @@ class Session {
   bool waits_ = false;
   bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
+  bool executing_ = false;  // a command's reply is being written: pushes come behind it
+  bool overflowed_ = false;
+  bool confirming_ = false;  // the reply to (un)subscribing may not be ready
+  std::uint32_t confirmed_from_ = 0;
+  Words message_;
+  std::string late_pushes_;
+  std::unique_ptr<Transaction> transaction_;
+  std::unique_ptr<Subscriptions> subscriptions_;
   std::uint64_t commands_ = 0;
   std::uint64_t error_replies_ = 0;
   std::uint64_t denied_ = 0;

@@ -149,8 +149,13 @@ void session_select(Session&, Words words, ReplyWriter& reply) {
   reply.status("OK");
 }
 
-void session_ping(Session&, Words words, ReplyWriter& reply) {
+void session_ping(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() > 2) return reply.raw_error("ERR wrong number of arguments for 'ping' command");
+  if (session.in_subscriber_mode()) {
+    reply.array(2);
+    reply.bulk("pong");
+    return reply.bulk(words.size() == 2 ? words[1] : "");
+  }
   if (words.size() == 2) return reply.bulk(words[1]);
   reply.status("PONG");
 }

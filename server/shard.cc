@@ -20,7 +20,7 @@ RecordPosition Shard::OpenGroup::on_default_returns(const RecordStamp& stamp, co
 }
 
 Shard::Shard(const Settings& settings)
-    : settings_(settings), inventory_(settings.inventory, sink_), gate_(settings.threads) {}
+    : settings_(settings), inventory_(settings.inventory, sink_), gate_(settings.threads), watches_(settings.threads) {}
 
 void Shard::begin() {
   CHECK(open_ == nullptr);
@@ -47,6 +47,7 @@ void Shard::run(const CommandBlock& block, ThreadIndex from, const Now& now) {
 
 void Shard::run_one(const StepCommand& command, ThreadIndex from, const Now& now) {
   if (command.entry == nullptr) return forget_connection(command.address.connection, from);
+  if (command.entry->home == CommandHome::session) return run_message(command, from, now);
   reply_.clear();
   ReplyWriter reply(reply_, command.version);
   const bool may_wait = waits_.size() < kWaitsMax;
@@ -75,6 +76,7 @@ Group* Shard::hand_over() {
   if (at_log_ >= kGroupsAtLogMax && !open_->wants_seal()) return nullptr;
   Group* const sealed = open_;
   sealed->seal(inventory_.seal());
+  keep_notices();
   ++at_log_;
   open_next_group();
   return sealed;
@@ -85,6 +87,7 @@ void Shard::committed(Group& group, const Now& now) {
   --at_log_;
   inventory_.on_group_durable(group.ordinal(), group.first_lsn());
   gate_.release(group.ordinal());
+  release_notices(group.ordinal());
   spare_groups_.push_back(&group);
   if (!waits_.empty()) ask_waits(now, false);
 }
@@ -118,6 +121,9 @@ void Shard::ask_waits(const Now& now, bool end_all) {
 void Shard::end_waits(const Now& now) { ask_waits(now, true); }
 
 void Shard::forget_connection(ConnectionKey connection, ThreadIndex from) {
+  if (const auto found = watches_[from.value()].find(connection.index); found != watches_[from.value()].end()) {
+    watches_[from.value()].erase(found);
+  }
   std::erase_if(waits_, [&](const Wait& wait) {
     if (wait.from != from || wait.command.address.connection != connection) return false;
     gate_.reply(from, wait.command.address, {}, {});  // nobody reads it; it gives the sender its credit back

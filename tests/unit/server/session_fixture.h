@@ -17,7 +17,7 @@ inline std::string request(std::initializer_list<std::string> words) {
   return bytes;
 }
 
-class PlayedHost final : public SessionHost {
+class PlayedHost final : public SessionHost, public Subscribers {
  public:
   struct Forwarded {
     CommandId id;
@@ -41,6 +41,12 @@ class PlayedHost final : public SessionHost {
                          std::vector<std::string>(command.words.begin(), command.words.end())});
   }
   bool has_credit() const override { return credit; }
+  PubSub& pubsub() override { return pubsub_; }
+  void push(ConnectionKey connection, std::string_view message) override {
+    for (Session* session : sessions) {
+      if (session->key() == connection) session->push(message);
+    }
+  }
   void forget(ConnectionKey) override {}
 
   ServerStatus server;
@@ -48,17 +54,19 @@ class PlayedHost final : public SessionHost {
   std::vector<std::string> notices;
   bool credit = true;
   std::vector<Forwarded> forwarded;
+  std::vector<Session*> sessions;  // that messages reach
 
  private:
   Options options_;
+  PubSub pubsub_{*this};
   std::unique_ptr<RequestBuffer> buffer_ = std::make_unique<RequestBuffer>();
 };
 
 /// A connection of it.
 class PlayedSession {
  public:
-  explicit PlayedSession(PlayedHost& host)
-      : session({7, 3}, 42, {"127.0.0.1:5000", "127.0.0.1:7379", 9}, WallTime(Millis(1'700'000'000'000)), host) {}
+  explicit PlayedSession(PlayedHost& host, ConnectionKey key = {7, 3})
+      : session(key, 42, {"127.0.0.1:5000", "127.0.0.1:7379", 9}, WallTime(Millis(1'700'000'000'000)), host) {}
 
   /// Sends bytes and returns what comes back at once.
   std::string send(std::string_view bytes) {
