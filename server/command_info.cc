@@ -1,5 +1,7 @@
 // COMMAND and its subcommands, in Redis 7's shapes, all from the command table.
 #include "protocol/check.h"
+#include "protocol/command_keys.h"
+#include "server/command_categories.h"
 #include "server/glob.h"
 #include "server/session.h"
 #include "server/session_commands.h"
@@ -13,16 +15,13 @@ namespace holdfast {
 namespace {
 
 using Entries = std::vector<const CommandEntry*>;
+using Names = std::vector<std::string_view>;
 
 std::string lower(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return result;
-}
-
-std::string full_name(const CommandEntry& entry) {
-  return lower(entry.name) + (entry.subcommand.empty() ? "" : "|" + lower(entry.subcommand));
 }
 
 /// A command as clients see it: a name, the entry of that name if it is one by itself, and its subcommands.
@@ -62,72 +61,85 @@ Named find_named(const std::vector<Family>& all, std::string_view name) {
   return {};
 }
 
-void write_statuses(ReplyWriter& reply, const std::vector<std::string_view>& names) {
+template <class Texts>
+void write_statuses(ReplyWriter& reply, const Texts& names) {
   reply.set(names.size());
-  for (const auto name : names) reply.status(name);
+  for (const auto& name : names) reply.status(name);
 }
 
-std::vector<std::string_view> flags_of(const CommandEntry& entry) {
+/// "pubsub", "transactions" or "scripting" for the session's commands of these kinds; else empty.
+std::string_view special_group(const CommandEntry& entry) noexcept {
+  if (entry.home != CommandHome::session) return {};
+  const auto within = [&](CommandId first, CommandId last) { return entry.id >= first && entry.id <= last; };
+  if (within(CommandId::subscribe, CommandId::pubsub_shardnumsub)) return "pubsub";
+  if (within(CommandId::multi, CommandId::unwatch)) return "transactions";
+  return within(CommandId::eval, CommandId::function_load) ? "scripting" : std::string_view();
+}
+
+Names flags_of(const CommandEntry& entry) {
   if (entry.access == CommandAccess::write) return {"write", "denyoom"};
   if (entry.access == CommandAccess::read) return {"readonly"};
-  if (entry.role == Role::admin) return {"admin", "noscript", "loading", "stale"};
-  return {"noscript", "loading", "stale"};
+  Names flags;
+  if (entry.role == Role::admin) flags.push_back("admin");
+  if (special_group(entry) == "pubsub") flags.push_back("pubsub");
+  flags.insert(flags.end(), {"noscript", "loading", "stale"});
+  if (entry.role == Role::open) flags.push_back("no_auth");
+  if (key_spec(entry).count_at > 0) flags.push_back("movablekeys");
+  return flags;
 }
 
-std::vector<std::string_view> categories_of(const CommandEntry& entry) {
-  if (entry.access == CommandAccess::write) return {"@write", "@slow"};
-  if (entry.access == CommandAccess::read) return {"@read", "@slow"};
-  if (entry.role == Role::admin) return {"@admin", "@slow", "@dangerous"};
-  return {"@slow", "@connection"};
+/// Redis prefixes them here, and only here.
+std::vector<std::string> marked_categories(const CommandEntry& entry) {
+  std::vector<std::string> marked;
+  for (const auto category : categories_of(entry)) marked.push_back(std::string("@").append(category));
+  return marked;
 }
 
-/// EXISTS and DEL take any number of keys.
-bool takes_keys(const CommandEntry& entry) noexcept {
-  return entry.id == CommandId::exists || entry.id == CommandId::del;
+/// A key specification's "type" and "spec" with numbers.
+void write_search(ReplyWriter& reply, std::string_view name, std::string_view type,
+                  std::initializer_list<std::pair<std::string_view, int>> numbers) {
+  reply.bulk(name);
+  reply.map(2);
+  reply.bulk("type");
+  reply.bulk(type);
+  reply.bulk("spec");
+  reply.map(numbers.size());
+  for (const auto& [key, number] : numbers) {
+    reply.bulk(key);
+    reply.integer(number);
+  }
+}
+
+std::vector<std::string_view> key_flags_of(const CommandEntry& entry) {
+  if (entry.access == CommandAccess::write) return {"RW", "access", "update"};
+  return {"RO", "access"};
 }
 
 void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
-  if (entry.key == 0) return reply.set(0);
+  const KeySpec keys = key_spec(entry);
+  if (keys.first == 0 && keys.count_at == 0) return reply.set(0);
   reply.set(1);
   reply.map(3);
   reply.bulk("flags");
-  if (entry.access == CommandAccess::write) {
-    write_statuses(reply, {"RW", "access", "update"});
+  write_statuses(reply, key_flags_of(entry));
+  write_search(reply, "begin_search", "index", {{"index", keys.count_at > 0 ? keys.count_at : keys.first}});
+  if (keys.count_at > 0) {
+    write_search(reply, "find_keys", "keynum", {{"keynumidx", 0}, {"firstkey", 1}, {"keystep", 1}});
   } else {
-    write_statuses(reply, {"RO", "access"});
+    write_search(reply, "find_keys", "range", {{"lastkey", keys.many ? -1 : 0}, {"keystep", keys.step}, {"limit", 0}});
   }
-  reply.bulk("begin_search");
-  reply.map(2);
-  reply.bulk("type");
-  reply.bulk("index");
-  reply.bulk("spec");
-  reply.map(1);
-  reply.bulk("index");
-  reply.integer(entry.key);
-  reply.bulk("find_keys");
-  reply.map(2);
-  reply.bulk("type");
-  reply.bulk("range");
-  reply.bulk("spec");
-  reply.map(3);
-  reply.bulk("lastkey");
-  reply.integer(takes_keys(entry) ? -1 : 0);
-  reply.bulk("keystep");
-  reply.integer(1);
-  reply.bulk("limit");
-  reply.integer(0);
 }
 
 void write_info(ReplyWriter& reply, std::string_view name, const CommandEntry* entry, const Entries& subcommands) {
   reply.array(10);
   reply.bulk(name);
   reply.integer(entry != nullptr ? entry->arity : -2);
-  const int key = entry != nullptr ? entry->key : 0;
-  write_statuses(reply, entry != nullptr ? flags_of(*entry) : std::vector<std::string_view>{});
-  reply.integer(key);
-  reply.integer(key == 0 ? 0 : takes_keys(*entry) ? -1 : key);
-  reply.integer(key == 0 ? 0 : 1);
-  write_statuses(reply, entry != nullptr ? categories_of(*entry) : std::vector<std::string_view>{"@slow"});
+  const KeySpec keys = entry != nullptr ? key_spec(*entry) : KeySpec();
+  write_statuses(reply, entry != nullptr ? flags_of(*entry) : Names{});
+  reply.integer(keys.first);
+  reply.integer(keys.first == 0 ? 0 : keys.many ? -1 : keys.first);
+  reply.integer(keys.first == 0 ? 0 : keys.step);
+  write_statuses(reply, entry != nullptr ? marked_categories(*entry) : std::vector<std::string>{"@slow"});
   reply.set(0);
   if (entry != nullptr) {
     write_key_specs(reply, *entry);
@@ -143,12 +155,21 @@ void write_family(ReplyWriter& reply, const Family& family) {
   write_info(reply, lower(family.name), family.itself, family.subcommands);
 }
 
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) noexcept {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string_view group_of(const CommandEntry& entry) noexcept {
-  if (entry.home == CommandHome::session)
-    return entry.role == Role::admin || entry.name == "INFO" ? "server" : "connection";
   if (entry.name == "ITEM") return "item";
-  if (entry.id < CommandId::item_load) return "reservation";
-  return entry.name.front() == 'S' && entry.id != CommandId::set ? "set" : "string";
+  if (entry.name == "RESERVATION" || entry.id < CommandId::item_load) return "reservation";
+  if (const auto group = special_group(entry); !group.empty()) return group;
+  const std::string_view name = entry.name;
+  if (is_one_of(name, {"AUTH", "HELLO", "PING", "ECHO", "SELECT", "QUIT", "RESET", "CLIENT"})) return "connection";
+  if (is_one_of(name, {"CLUSTER", "READONLY", "READWRITE", "ASKING"})) return "cluster";
+  if (is_one_of(name, {"EXISTS", "TYPE", "DEL", "KEYS", "WAIT", "WAITAOF"})) return "generic";
+  if (entry.id >= CommandId::ttl && entry.id <= CommandId::scan) return "generic";
+  if (is_one_of(name, {"SISMEMBER", "SCARD", "SSCAN", "SMEMBERS", "SADD", "SREM"})) return "set";
+  return entry.home == CommandHome::step && entry.key > 0 ? "string" : "server";
 }
 
 /// One argument of a syntax text: "item", "[QTY n]", "LIB-NAME libname | LIB-VER libver".
@@ -217,7 +238,7 @@ void write_argument(ReplyWriter& reply, const Argument& argument, bool key) {
   }
   if (argument.optional) {
     reply.bulk("flags");
-    write_statuses(reply, {"optional"});
+    write_statuses(reply, Names{"optional"});
   }
 }
 
@@ -320,9 +341,7 @@ void session_command_list(Session&, Words words, ReplyWriter& reply) {
   const auto add = [&](const std::string& name, const CommandEntry* entry) {
     if (pattern && (words[4].size() > kPatternBytesMax || !glob_matches(words[4], name, true))) return;
     if (category) {
-      if (entry == nullptr) return;
-      const auto categories = categories_of(*entry);
-      if (std::find(categories.begin(), categories.end(), "@" + lower(words[4])) == categories.end()) return;
+      if (entry == nullptr || !is_in_category(*entry, words[4])) return;
     }
     if (!filtered || pattern || category) names.push_back(name);
   };
@@ -335,19 +354,43 @@ void session_command_list(Session&, Words words, ReplyWriter& reply) {
   for (const std::string& name : names) reply.bulk(name);
 }
 
-void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
-  const auto found = find_command(words.subspan(2));
+namespace {
+
+/// The keys of a command with its arguments; none and an error when there are none or it is no command.
+std::vector<std::string_view> keys_or_error(Words words, const CommandEntry*& entry, ReplyWriter& reply) {
+  const auto found = find_command(words);
   if (!found) {
     const bool arity = found.error().text().starts_with("wrong number");
-    return reply.raw_error(arity ? "ERR Invalid number of arguments specified for command"
-                                 : "ERR Invalid command specified");
+    reply.raw_error(arity ? "ERR Invalid number of arguments specified for command" : "ERR Invalid command specified");
+    return {};
   }
-  const CommandEntry& entry = **found;
-  if (entry.key == 0) return reply.raw_error("ERR The command has no key arguments");
-  const Words from_key = words.subspan(2 + static_cast<std::size_t>(entry.key));
-  const Words keys = takes_keys(entry) ? from_key : from_key.first(1);
+  entry = *found;
+  auto keys = keys_of(*entry, words);
+  if (!keys) return reply.raw_error("ERR Invalid arguments specified for command"), std::vector<std::string_view>();
+  if (keys->empty()) reply.raw_error("ERR The command has no key arguments");
+  return *keys;
+}
+
+}  // namespace
+
+void session_command_getkeys(Session&, Words words, ReplyWriter& reply) {
+  const CommandEntry* entry = nullptr;
+  const auto keys = keys_or_error(words.subspan(2), entry, reply);
+  if (keys.empty()) return;
   reply.array(keys.size());
   for (const auto key : keys) reply.bulk(key);
+}
+
+void session_command_getkeysandflags(Session&, Words words, ReplyWriter& reply) {
+  const CommandEntry* entry = nullptr;
+  const auto keys = keys_or_error(words.subspan(2), entry, reply);
+  if (keys.empty()) return;
+  reply.array(keys.size());
+  for (const auto key : keys) {
+    reply.array(2);
+    reply.bulk(key);
+    write_statuses(reply, key_flags_of(*entry));
+  }
 }
 
 }  // namespace holdfast

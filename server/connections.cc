@@ -1,54 +1,28 @@
 #include "server/connections.h"
 
 #include "protocol/check.h"
+#include "server/options.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace holdfast {
-namespace {
 
-constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
-
-std::string address_text(const sockaddr_storage& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
-    return fmt::format("{}:{}", text.data(), ntohs(v4.sin_port));
-  }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-  inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
-  return fmt::format("[{}]:{}", text.data(), ntohs(v6.sin6_port));
-}
-
-Session::Peer peer_of(int fd) {
-  sockaddr_storage peer{}, local{};
-  socklen_t peer_size = sizeof peer, local_size = sizeof local;
-  const bool known = getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) == 0;
-  if (!known) return {"?:0", "?:0", fd};
-  return {address_text(peer), address_text(local), fd};
-}
-
-}  // namespace
-
-Connections::Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max)
-    : poller_(poller), host_(host), connections_max_(connections_max), buffer_(new char[kTurnBytesMax]) {}
+Connections::Connections(Poller& poller, SessionHost& host)
+    : poller_(poller), host_(host), buffer_(new char[kTurnBytesMax]) {}
 
 Connections::~Connections() { close_all(); }
 
-void Connections::listen(FileDescriptor listener) {
-  listener_ = std::move(listener);
-  listening_ = poller_.add(listener_.get(), kListenerTag, EPOLLIN);
-  CHECK(listening_);
+Connections::Connection* Connections::find(ConnectionKey key) noexcept {
+  if (key.index >= table_.size() || generations_[key.index] != key.generation) return nullptr;
+  return table_[key.index].get();
 }
 
-Connections::Connection* Connections::find(ConnectionKey key) noexcept {
+const Connections::Connection* Connections::find(ConnectionKey key) const noexcept {
   if (key.index >= table_.size() || generations_[key.index] != key.generation) return nullptr;
   return table_[key.index].get();
 }
@@ -60,6 +34,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && (connection->events & EPOLLIN) == 0)) {
     return close(*connection);
   }
+  if (connection->lingers_since != Millis{}) return throw_input_away(*connection);
   if ((events & EPOLLOUT) != 0) mark_dirty(*connection);
   if ((events & (EPOLLIN | EPOLLHUP)) == 0) return;
   // Input stays with the system while some of it is still here: the peer is slowed down, and its end is seen last.
@@ -67,56 +42,11 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   read(*connection);
 }
 
-// Accepting.
-
-void Connections::accept_some() {
-  for (int left = kAcceptsMax; left > 0; --left) {
-    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket.is_open()) {
-      admit(std::move(socket));
-      continue;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
-    // Out of descriptors or memory: the listener would stay ready and this thread would spin.
-    poller_.change(listener_.get(), kListenerTag, 0);
-    listening_ = false;
-    return;
-  }
-}
-
-void Connections::admit(FileDescriptor socket) {
-  ++counters_.received;
-  if (open_count_ >= connections_max_) {
-    ++counters_.rejected;
-    send(socket.get(), kTooMany.data(), kTooMany.size(), MSG_NOSIGNAL);
-    return;
-  }
-  const int on = 1;
-  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(table_.size()));
-    table_.emplace_back();
-    generations_.push_back(0);
-  }
-  const std::uint32_t index = free_.back();
-  const ConnectionKey key{index, generations_[index]};
-  if (!poller_.add(socket.get(), tag(key), EPOLLIN)) {
-    ++counters_.rejected;
-    return;
-  }
-  free_.pop_back();
-  const auto wall = std::chrono::duration_cast<Millis>(host_.read_clock().wall);
-  table_[index] = std::make_unique<Connection>(key, next_id_++, peer_of(socket.get()), WallTime(wall), host_);
-  table_[index]->socket = std::move(socket);
-  table_[index]->events = EPOLLIN;
-  ++open_count_;
-}
-
 // Input.
 
 void Connections::read(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
+  ++counters_.reads;
   if (size < 0) {
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection);
     return;
@@ -129,6 +59,7 @@ void Connections::read(Connection& connection) {
     return mark_dirty(connection);
   }
   counters_.input_bytes += static_cast<std::uint64_t>(size);
+  connection.turn.heard = true;
   execute(connection, {buffer_.get(), static_cast<std::size_t>(size)});
 }
 
@@ -136,20 +67,26 @@ void Connections::read(Connection& connection) {
 void Connections::execute(Connection& connection, std::string_view fresh) {
   Session::Turn turn;
   std::string& rest = connection.input;
+  std::size_t done = 0;
   if (rest.empty()) {
-    const std::size_t done = connection.session.receive(fresh, turn);
+    done = connection.session.receive(fresh, turn);
     rest.assign(fresh.substr(done));
     connection.input_begin = 0;
   } else {
     rest.append(fresh);
-    connection.input_begin += connection.session.receive(std::string_view(rest).substr(connection.input_begin), turn);
+    done = connection.session.receive(std::string_view(rest).substr(connection.input_begin), turn);
+    connection.input_begin += done;
     if (connection.input_begin == rest.size()) rest.clear();
     if (connection.input_begin >= kTurnBytesMax || rest.empty()) {
       rest.erase(0, connection.input_begin);
       connection.input_begin = 0;
     }
   }
+  if (connection.session.reads_notices() && !std::exchange(connection.in_noticed, true)) {
+    noticed_.push_back(connection.session.key());
+  }
   if (rest.empty() && rest.capacity() > kKeptBufferBytesMax) rest = {};
+  connection.turn.ended_command |= done > 0;
   mark_dirty(connection);
   const bool stopped =
       turn.commands == 0 || turn.bytes == 0 || !connection.session.wants_input() || !host_.has_credit();
@@ -165,6 +102,7 @@ void Connections::hold_up(Connection& connection) {
 }
 
 void Connections::resume() {
+  ask_notices();
   if (ready_.empty() || !host_.has_credit()) return;
   scratch_.swap(ready_);
   for (const ConnectionKey key : scratch_) {
@@ -178,7 +116,32 @@ void Connections::resume() {
   scratch_.clear();
 }
 
+/// The next page of first notices for each connection that has taken the last one.
+void Connections::ask_notices() {
+  std::erase_if(noticed_, [&](ConnectionKey key) {
+    Connection* connection = find(key);
+    if (connection == nullptr) return true;
+    if (connection->session.wants_notices() && host_.has_credit()) connection->session.ask_notices();
+    connection->in_noticed = connection->session.reads_notices();
+    return !connection->in_noticed;
+  });
+}
+
+bool Connections::notices_wanted() const noexcept {
+  return std::any_of(noticed_.begin(), noticed_.end(), [&](ConnectionKey key) {
+    const Connection* connection = find(key);
+    return connection != nullptr && connection->session.wants_notices();
+  });
+}
+
 // Output.
+
+void Connections::push(ConnectionKey connection, std::string_view message) {
+  Connection* found = find(connection);
+  CHECK(found != nullptr);
+  found->session.push(message);
+  mark_dirty(*found);
+}
 
 void Connections::answer(ReplyAddress address, std::string_view bytes) {
   Connection* connection = find(address.connection);
@@ -201,26 +164,71 @@ void Connections::flush(Millis now) {
     write(*connection, now);
   }
   dirty_.clear();
+  const std::size_t most = host_.options().maxmemory_clients;
+  if (held_bytes_ > most && most > 0) evict();
 }
 
 void Connections::write(Connection& connection, Millis now) {
+  if (connection.lingers_since != Millis{}) return;
+  connection.active_at = now;
+  if (connection.session.overflowed()) {
+    ++counters_.slow_subscribers;
+    host_.notice(fmt::format("{} is closed: more than {} bytes of messages wait for it", connection.session.address(),
+                             kSubscriberBytesMax));
+    return close(connection);
+  }
+  if (connection.session.is_cut()) return close(connection);
   const std::string_view output = connection.session.output();
   std::size_t sent = 0;
   if (!output.empty()) {
     const ssize_t size = send(connection.socket.get(), output.data(), output.size(), MSG_NOSIGNAL);
     if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close(connection);
+    ++counters_.writes;
     sent = size > 0 ? static_cast<std::size_t>(size) : 0;
     counters_.output_bytes += sent;
     connection.session.sent(sent);
   }
-  if (connection.session.finished()) return close(connection);
+  if (connection.session.finished()) return finish(connection, now);
   const bool all = sent == output.size();
   if (all != ((connection.events & EPOLLOUT) == 0)) {
     watch(connection, all ? connection.events & ~static_cast<std::uint32_t>(EPOLLOUT) : connection.events | EPOLLOUT);
   }
-  if (all || sent > 0) connection.stalled_since = all ? Millis{} : now;
-  if (!all && connection.stalled_since == Millis{}) connection.stalled_since = now;
+  connection.turn.output_waits = !all;
+  connection.turn.output_moved = sent > 0;
   if (connection.held_up) hold_up(connection);
+  note_turn(connection, now);
+}
+
+/// What the turn means for its deadlines and for the memory of all.
+void Connections::note_turn(Connection& connection, Millis now) {
+  const Session& session = connection.session;
+  ConnectionTurn& turn = connection.turn;
+  turn.authenticated = session.authenticated();
+  turn.in_command = !connection.input.empty() && !connection.held_up && !session.closing();
+  turn.answering = session.unanswered() > 0;
+  turn.output_full = session.closing() || session.output_bytes() >= kOutputBytesMax;
+  connection.deadlines.note(turn, now);
+  turn = {};
+  const std::size_t held = sizeof(Connection) + connection.input.capacity() + session.memory();
+  held_bytes_ += held - connection.held_bytes;
+  connection.held_bytes = held;
+}
+
+/// Closes the connections that hold most until the others hold no more than they may.
+void Connections::evict() {
+  const std::size_t most = host_.options().maxmemory_clients;
+  while (held_bytes_ > most) {
+    Connection* largest = nullptr;
+    for (const auto& connection : table_) {
+      if (connection == nullptr || connection->session.kept()) continue;
+      if (largest == nullptr || connection->held_bytes > largest->held_bytes) largest = connection.get();
+    }
+    if (largest == nullptr) return;
+    ++counters_.evicted;
+    evicted_largest_ = fmt::format("{} (user {}) with {} bytes", largest->session.address(),
+                                   largest->session.user().name, largest->held_bytes);
+    close(*largest);
+  }
 }
 
 void Connections::watch(Connection& connection, std::uint32_t events) {
@@ -230,16 +238,25 @@ void Connections::watch(Connection& connection, std::uint32_t events) {
 }
 
 void Connections::keep_time(Millis now) {
-  if (listener_.is_open() && !listening_) {
-    poller_.change(listener_.get(), kListenerTag, EPOLLIN);
-    listening_ = true;
-  }
+  end_pause();
+  const Options& options = host_.options();
+  Millis next = Millis::max();
   for (const auto& connection : table_) {
-    if (connection == nullptr || connection->stalled_since == Millis{}) continue;
-    if (connection->session.output_bytes() > kOutputBytesMax && now - connection->stalled_since >= kStalledOutput) {
-      close(*connection);
+    if (connection == nullptr) continue;
+    const bool lingers = connection->lingers_since != Millis{};
+    const Millis due = lingers ? connection->lingers_since + kLingerMax : connection->deadlines.due(options);
+    if (due > now || (lingers && lingers_on(*connection, now))) {
+      next = std::min(next, std::max(due, now));
+      continue;
     }
+    if (!lingers) ++counters_.timed_out;
+    close(*connection);
   }
+  attention_ = std::clamp(next - now, kDeadlineLateMax, kIdleSleep);
+  if (counters_.evicted == evicted_told_) return;
+  host_.notice(fmt::format("connections hold more than maxmemory-clients, {} bytes: closed {}, the last one {}",
+                           options.maxmemory_clients, counters_.evicted - evicted_told_, evicted_largest_));
+  evicted_told_ = counters_.evicted;
 }
 
 // The end.
@@ -248,7 +265,14 @@ void Connections::close(Connection& connection) {
   const ConnectionKey key = connection.session.key();
   counters_.commands += connection.session.commands();
   counters_.error_replies += connection.session.error_replies();
+  counters_.wrong_secrets += connection.session.wrong_secrets();
+  counters_.denied += connection.session.denied();
+  addresses_.remove(connection.session.host_address());
+  held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
+  connection.session.leave_channels();
+  waits_.forget(key);
+  if (connection.session.monitors()) monitor(key, false);
   poller_.remove(connection.socket.get());
   ++generations_[key.index];
   free_.push_back(key.index);
@@ -261,7 +285,7 @@ void Connections::drain() {
   draining_ = true;
   listener_.close();
   for (const auto& connection : table_) {
-    if (connection == nullptr) continue;
+    if (connection == nullptr || connection->lingers_since != Millis{}) continue;
     connection->session.close();
     connection->held_up = false;
     watch(*connection, connection->events & ~static_cast<std::uint32_t>(EPOLLIN));
@@ -282,6 +306,8 @@ Connections::Counters Connections::counters() const {
     if (connection == nullptr) continue;
     sum.commands += connection->session.commands();
     sum.error_replies += connection->session.error_replies();
+    sum.wrong_secrets += connection->session.wrong_secrets();
+    sum.denied += connection->session.denied();
   }
   return sum;
 }

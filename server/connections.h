@@ -2,27 +2,39 @@
 // session's business. The thread's.
 #pragma once
 
+#include "server/address_counts.h"
+#include "server/client_waits.h"
+#include "server/deadlines.h"
 #include "server/poller.h"
 #include "server/session.h"
 
+#include <algorithm>
+#include <deque>
 #include <memory>
 #include <vector>
 
 namespace holdfast {
 
-class Connections {
+class Connections final : public Control, public Subscribers {
  public:
   struct Counters {
     std::uint64_t received = 0;
     std::uint64_t rejected = 0;
+    std::uint64_t evicted = 0;    // closed for their memory
+    std::uint64_t timed_out = 0;  // closed because a deadline was over
     std::uint64_t input_bytes = 0;
     std::uint64_t output_bytes = 0;
-    std::uint64_t commands = 0;       // of connections that are gone; commands() adds the others
-    std::uint64_t error_replies = 0;  // likewise
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    std::uint64_t slow_subscribers = 0;  // closed because they did not take their messages
+    std::uint64_t commands = 0;          // of connections that are gone; commands() adds the others
+    std::uint64_t error_replies = 0;     // likewise, as the next two
+    std::uint64_t wrong_secrets = 0;
+    std::uint64_t denied = 0;
   };
 
-  Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max);
-  ~Connections();
+  Connections(Poller& poller, SessionHost& host);
+  ~Connections() override;
 
   /// Takes over a listening socket.
   void listen(FileDescriptor listener);
@@ -35,11 +47,18 @@ class Connections {
   void resume();
   /// The reply to a forwarded command. A connection that is gone is skipped.
   void answer(ReplyAddress address, std::string_view bytes);
-  /// One write for each connection with something to write; closes those that are finished.
+  /// A message for a subscriber.
+  void push(ConnectionKey connection, std::string_view message) override;
+  /// Carries out a part of what CLIENT LIST, KILL and UNBLOCK asked for, and answers WAIT and WAITAOF.
+  void obey(Millis now, WallTime wall, const LogPosition& log);
+  /// One write for each connection with something to write; closes those that are finished, and the largest while all
+  /// together hold more than they may.
   void flush(Millis now);
-  /// Closes who takes no replies; accepts again after a pause. Every attention() at least.
+  /// Closes those whose deadline is over; accepts again after a pause. Every attention() at least.
   void keep_time(Millis now);
-  Millis attention() const noexcept { return listener_.is_open() && !listening_ ? kAcceptPause : kIdleSleep; }
+  Millis attention() const noexcept {
+    return listener_.is_open() && !listening_ ? std::min(kAcceptPause, attention_) : attention_;
+  }
 
   /// Executes nothing more; each connection closes when its replies are sent. Accepts nothing more.
   void drain();
@@ -47,9 +66,25 @@ class Connections {
   void close_all();
 
   /// Whether input waits that could be executed now.
-  bool has_work() const { return !ready_.empty() && host_.has_credit(); }
+  bool has_work() const { return !orders_.empty() || (host_.has_credit() && (!ready_.empty() || notices_wanted())); }
+  /// When obey() has something to do by the clock, at the latest.
+  Millis next_wait() const noexcept { return waits_.next_due(); }
+  std::size_t waits() const noexcept { return waits_.size(); }
+  std::size_t monitors() const noexcept { return monitors_.size(); }
   std::uint32_t open_count() const noexcept { return open_count_; }
+  /// Bytes that connections hold for requests and replies.
+  std::size_t held_bytes() const noexcept { return held_bytes_; }
   Counters counters() const;
+
+  // Control.
+
+  void order(ConnectionOrder order) override;
+  void wait(const ClientWait& wait) override { new_waits_.push_back(wait); }
+  void monitor(ConnectionKey connection, bool on) override;
+  bool may_monitor() const override { return monitors_.size() < kMonitorsMax; }
+  void tell_monitors(std::string_view line) override;
+  void shut_down() override { host_.shut_down(); }
+  ErrorCounts& errors() override { return errors_; }
 
   /// The listener's tag; connections' tags are their keys.
   static constexpr std::uint64_t kListenerTag = UINT64_MAX;
@@ -67,38 +102,82 @@ class Connections {
     std::uint32_t events = 0;  // that the poller watches
     bool in_ready = false;
     bool in_dirty = false;
+    bool in_noticed = false;
     bool held_up = false;        // stopped in the middle of its input
     bool sends_no_more = false;  // the peer
-    Millis stalled_since{};      // 0: its output is not stalled
+    ConnectionTurn turn;         // what it did since the last flush
+    Deadlines deadlines;
+    std::size_t held_bytes = 0;  // by the last flush
+    Millis active_at{};
+    int unsent_bytes = 0;    // while it lingers: what its peer had not taken at the last look
+    Millis lingers_since{};  // 0: it does not; else everything is sent and its input is thrown away
+  };
+  /// An order that was carried out up to a place of the table.
+  struct OpenOrder {
+    ConnectionOrder order;
+    std::size_t next = 0;
+    std::uint64_t count = 0;  // of connections that it meant
+    std::string lines;
+    std::vector<std::pair<std::uint64_t, std::size_t>> ends;  // id, and where its line ends
   };
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
   Connection* find(ConnectionKey key) noexcept;
+  const Connection* find(ConnectionKey key) const noexcept;
+  void ask_notices();
+  bool notices_wanted() const noexcept;
   void accept_some();
+  bool turn_away();
+  void pause();
+  void end_pause();
   void admit(FileDescriptor socket);
+  void reject(const FileDescriptor& socket, std::string_view why);
   void read(Connection& connection);
   void execute(Connection& connection, std::string_view fresh);
   void hold_up(Connection& connection);
   void write(Connection& connection, Millis now);
+  void note_turn(Connection& connection, Millis now);
+  void evict();
   void watch(Connection& connection, std::uint32_t events);
   void mark_dirty(Connection& connection);
   void close(Connection& connection);
+  void finish(Connection& connection, Millis now);
+  void throw_input_away(Connection& connection);
+  bool lingers_on(Connection& connection, Millis now);
+  ClientFacts facts(const Connection& connection, Millis now, WallTime wall) const;
+  void visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log);
+  bool unblock(Connection& connection, const LogPosition& log, bool with_error);
+  void kill(Connection& connection, const LogPosition& log);
+  void answer_order(OpenOrder& open);
+  void answer_all(const std::vector<ClientWaits::Answer>& answers);
+  void look_at_waits(Millis now, const LogPosition& log);
 
   Poller& poller_;
   SessionHost& host_;
-  std::uint32_t connections_max_;
   FileDescriptor listener_;
+  FileDescriptor spare_;    // given up to answer one more peer when there are no descriptors left
   bool listening_ = false;  // the poller watches the listener
   bool draining_ = false;
   std::vector<std::unique_ptr<Connection>> table_;  // by index
   std::vector<std::uint32_t> generations_;
   std::vector<std::uint32_t> free_;
-  std::vector<ConnectionKey> ready_;  // have input and may go on
-  std::vector<ConnectionKey> dirty_;  // may have something to write or be finished
+  std::vector<ConnectionKey> ready_;    // have input and may go on
+  std::vector<ConnectionKey> dirty_;    // may have something to write or be finished
+  std::vector<ConnectionKey> noticed_;  // read the first notices of holdfast:items
   std::vector<ConnectionKey> scratch_;
   std::uint32_t open_count_ = 0;
+  AddressCounts addresses_;
+  std::size_t held_bytes_ = 0;
+  Millis attention_ = kIdleSleep;
+  std::uint64_t evicted_told_ = 0;  // of counters_.evicted, to the operator
+  std::string evicted_largest_;     // the last one, for the operator
   std::uint64_t next_id_ = 1;
   Counters counters_;
+  std::deque<OpenOrder> orders_;
+  std::vector<ConnectionKey> monitors_;
+  std::vector<ClientWait> new_waits_;  // of this turn
+  ClientWaits waits_;
+  ErrorCounts errors_;
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -49,6 +49,10 @@ StateHash Inventory::seal() {
     Item* item = items_[index].get();
     if (item == nullptr || !item->touched) continue;
     item->touched = false;
+    if (const Selling selling = selling_of(*item); selling != item->announced) {
+      if (noticing_) notices_.push_back(make_notice(*item));
+      item->announced = selling;
+    }
     const std::uint64_t parts[] = {item->number.value(),
                                    item->version.value(),
                                    static_cast<std::uint64_t>(item->state),
@@ -87,7 +91,11 @@ void Inventory::on_group_durable(GroupOrdinal group, Lsn first) {
 
 Item* Inventory::find(ItemName name, const Now& now) {
   const auto found = by_name_.find(name.bytes());
-  if (found == by_name_.end() || found->second->item == nullptr) return nullptr;
+  if (found == by_name_.end() || found->second->item == nullptr) {
+    ++lookups_.missed;
+    return nullptr;
+  }
+  ++lookups_.found;
   Item* item = found->second->item;
   if (windows_.at(item->index) <= static_cast<std::uint64_t>(to_ms(now.wall))) {
     static_cast<void>(pass_windows(*item, now));  // an item it fences is told so by whatever is asked of it
@@ -194,8 +202,18 @@ Result<void> Inventory::change(Item& item, ItemRecord record, const Now& now) {
   const RecordStamp stamp = stamp_next(item, now);
   sink_.on_item(stamp, record);
   note_change(item, stamp.sequence, open_);
+  if (record.event == ItemEvent::drop && noticing_) note_drop(item);
   apply(item, record);
   return {};
+}
+
+/// A dropped item is gone when its group is sealed.
+void Inventory::note_drop(const Item& item) {
+  if (item.announced == Selling::closed) return;
+  ItemNotice notice = make_notice(item);
+  notice.event = Selling::closed;
+  notice.state = "DROPPED";
+  notices_.push_back(std::move(notice));
 }
 
 /// The law is looked at before and after. What would break it is not done; FENCE is, so that nothing else is either.

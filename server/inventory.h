@@ -82,6 +82,10 @@ class Inventory final : public RecordVisitor {
   void open_group(GroupOrdinal group);
   /// The state hash after all records made so far; costs one hash per item touched since the last call.
   StateHash seal();
+  /// From here on seal() notes which items stopped or started selling since the last one.
+  void set_noticing(bool on) noexcept { noticing_ = on; }
+  /// What was noted; one notice for an item, however often it changed in a group.
+  std::vector<ItemNotice> take_notices() { return std::exchange(notices_, {}); }
   /// The group is durable and its first record has this LSN. REQUIRES: groups in order, also those without changes.
   void on_group_durable(GroupOrdinal group, Lsn first);
   /// The group on which a reply about this item rests; none when it is durable.
@@ -101,6 +105,9 @@ class Inventory final : public RecordVisitor {
   // Items are looked up first; what is due by their windows happens on the way.
 
   Item* find(ItemName name, const Now& now);
+  /// Expires all that is due of the item, and of its sale, so that no command at this `now` finds anything due; an error
+  /// when that is more than one command may do.
+  Result<void> expire_all(Item& item, const Now& now);
   /// The error for a name that `find` does not know.
   static Error no_item(ItemName name);
 
@@ -164,6 +171,12 @@ class Inventory final : public RecordVisitor {
   /// The highest item number ever given.
   ItemNumber item_number_max() const noexcept { return item_number_max_; }
   bool returns_held_by_default() const noexcept { return returns_held_; }
+  /// Items that commands asked for by name: how many there were, and how many not.
+  struct Lookups {
+    std::uint64_t found = 0;
+    std::uint64_t missed = 0;
+  };
+  const Lookups& lookups() const noexcept { return lookups_; }
   std::uint64_t fenced_count() const noexcept { return fenced_count_; }
   InventoryMemory memory() const;
 
@@ -204,6 +217,7 @@ class Inventory final : public RecordVisitor {
                                  const ReservationRecord& record) const;
   Result<void> check_item(const Item& item, const RecordStamp& stamp, const ItemRecord& record) const;
   Result<void> check_load(const RecordStamp& stamp, const ItemRecord& record) const;
+  void note_drop(const Item& item);
   void note_change(Item& item, Sequence sequence, GroupOrdinal group);
   void note_row(const Item& item, RowSlot slot, RecordPosition position);
 
@@ -277,9 +291,12 @@ class Inventory final : public RecordVisitor {
   std::vector<std::unique_ptr<ItemRows>> retired_;  // of items that are gone, given back step by step
 
   std::string overloaded_;
+  bool noticing_ = false;
+  std::vector<ItemNotice> notices_;
   ItemNumber item_number_max_;
   bool returns_held_ = false;
   std::uint64_t fenced_count_ = 0;
+  Lookups lookups_;
 
   GroupOrdinal open_;
   GroupOrdinal durable_;

@@ -23,6 +23,19 @@ Result<void> Inventory::settle(Item& item, const Now& now) {
   return {};
 }
 
+Result<void> Inventory::expire_all(Item& item, const Now& now) {
+  Budget budget;
+  const auto expire = [&](Item& other) -> Result<void> {
+    if (other.fenced || !due(other, now)) return {};
+    HOLDFAST_TRY(expire_due(other, now, budget, [] { return true; }));
+    if (!budget.left() && due(other, now)) return Error(ErrorCode::err, "expiring, try again");
+    return {};
+  };
+  if (item.sale == nullptr) return expire(item);
+  for (Item* other : item.sale->items) HOLDFAST_TRY(expire(*other));
+  return {};
+}
+
 Result<void> Inventory::expire_if_due(Item& item, RowSlot slot, const Now& now) {
   if (item.fenced || item.rows->row(slot).state() != ReservationState::reserved) return {};
   const auto deadline = item.rows->deadline(slot);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/adjust_ids.h"
+#include "server/item_notice.h"
 #include "server/sale.h"
 #include "storage/state_hash.h"
 
@@ -23,7 +24,8 @@ struct Item {
   ItemState state = ItemState::draft;
   bool returns_held = false;
   bool fenced = false;
-  bool touched = false;  // since the last seal
+  bool touched = false;                   // since the last seal
+  Selling announced = Selling::not_open;  // as it was at the last seal
   Sequence sequence;
   ItemDefinition definition;
   ItemDefinition loaded;  // as LOAD gave it

@@ -36,15 +36,15 @@ inline constexpr std::uint32_t kUnansweredMax = 1024;
 inline constexpr std::size_t kOutputBytesMax = 1_MiB;
 /// The largest single reply.
 inline constexpr std::size_t kReplyBytesMax = 8_MiB;
-/// A connection that leaves more than kOutputBytesMax unread for so long is closed.
-inline constexpr Millis kStalledOutput{10'000};
+/// The same before AUTH; a connection that exceeds it is closed.
+inline constexpr std::size_t kOutputBytesBeforeAuthMax = 4_KiB;
 /// Commands that one thread may have at one owner without replies.
 inline constexpr std::uint32_t kCreditsMax = 4096;
 /// Places in a ring between two threads.
 inline constexpr std::size_t kMailboxBlocksMax = 256;
 /// RESERVATION WAIT that wait at one owner; further ones are answered as things stand.
 inline constexpr std::size_t kWaitsMax = 1024;
-/// The longest TIMEOUT of RESERVATION WAIT.
+/// The longest TIMEOUT of RESERVATION WAIT, WAIT and WAITAOF, and what 0 means in the last two.
 inline constexpr Millis kWaitMax{24 * 3600 * 1000};
 /// Sealed groups of one shard at the log. More than one would make batches smaller, and so more of them.
 inline constexpr std::size_t kGroupsAtLogMax = 1;
@@ -56,9 +56,32 @@ inline constexpr std::size_t kCommittedMax = 4096;
 inline constexpr std::size_t kSpareBlocksMax = 512;
 inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
 
+// Messages between connections.
+
+/// Channels, patterns and shard channels of one connection, and the bytes of their names.
+inline constexpr std::size_t kSubscriptionsMax = 1024;
+inline constexpr std::size_t kSubscriptionBytesMax = 64_KiB;
+/// A channel's name; a pattern has kPatternBytesMax.
+inline constexpr std::size_t kChannelBytesMax = 256;
+/// Different patterns of all connections: each is compared with every channel that is published to.
+inline constexpr std::size_t kPatternsMax = 1024;
+/// A connection for which so much waits when a message comes is closed at once.
+inline constexpr std::size_t kSubscriberBytesMax = 8_MiB;
+/// Items looked at for one page of first notices, and what may wait for the socket when the next page is asked for.
+inline constexpr std::size_t kNoticePageItems = 256;
+inline constexpr std::size_t kNoticeRoomBytes = 64_KiB;
+
+// Transactions.
+
+/// Commands between MULTI and EXEC.
+inline constexpr std::size_t kTransactionCommandsMax = 128;
+/// What they may take while they are queued: their words, and a view for each.
+inline constexpr std::size_t kTransactionBytesMax = 256_KiB;
+/// Records that one command writes at most, expiry apart: CREATE's three, or a change and what it forgets.
+inline constexpr std::size_t kStepRecordsMax = 4;
+
 // Connections.
 
-inline constexpr std::uint32_t kConnectionsMax = 10'000;
 /// Bytes of CLIENT SETNAME and of each SETINFO value.
 inline constexpr std::size_t kClientLabelBytesMax = 256;
 /// A buffer of a connection larger than this is given back when it is empty.
@@ -67,11 +90,42 @@ inline constexpr std::size_t kKeptBufferBytesMax = 16_KiB;
 inline constexpr Millis kAcceptPause{100};
 /// Patterns of ITEM LIST, SSCAN, CONFIG GET and COMMAND LIST.
 inline constexpr std::size_t kPatternBytesMax = 128;
+/// Descriptors that the process needs besides its connections' sockets.
+inline constexpr std::uint64_t kOwnDescriptors = 32;
 /// SIGTERM: replies that are not taken by then are dropped.
 inline constexpr Millis kDrainMax{5000};
 
+/// Connections that one thread looks at in a turn for CLIENT LIST, KILL and UNBLOCK.
+inline constexpr std::size_t kOrderVisitsMax = 256;
+/// CLIENT LIST, KILL and UNBLOCK that wait for their turn; further ones are refused.
+inline constexpr std::size_t kOrdersMax = 1024;
+/// A connection that is done, while its peer still sends or has not taken everything, is looked at this often; it is
+/// closed when the peer took nothing meanwhile.
+inline constexpr Millis kLingerMax{1000};
+/// What MONITOR may leave unread; more, and it is closed at once.
+inline constexpr std::size_t kMonitorBytesMax = 8_MiB;
+/// Connections that monitor at once.
+inline constexpr std::size_t kMonitorsMax = 64;
+/// Codes of error replies that INFO tells apart, and their length.
+inline constexpr std::size_t kErrorCodesMax = 128;
+inline constexpr std::size_t kErrorCodeBytesMax = 32;
+// Users.
+
+inline constexpr std::size_t kUsersMax = 1000;
+inline constexpr std::size_t kUserNameBytesMax = 64;
+/// Secrets of one user that are right at the same time.
+inline constexpr std::size_t kUserSecretsMax = 4;
+/// Wrong secrets on one connection; then it is closed.
+inline constexpr std::uint32_t kWrongSecretsMax = 3;
+/// The configuration file.
+inline constexpr std::size_t kConfigBytesMax = 1_MiB;
+/// Unknown words longer than this are not compared with known ones.
+inline constexpr std::size_t kSuggestedBytesMax = 64;
+
 // Time.
 
+/// A connection whose time is over is closed at most so much later, if the time was a second or more.
+inline constexpr Millis kDeadlineLateMax{100};
 /// The sweep is at most this late: looked at this often while the thread is busy, and by a timer when it is not.
 inline constexpr Millis kSweepEvery{20};
 inline constexpr Millis kSweepLateMax{100};
@@ -83,7 +137,15 @@ static_assert(kRequestLimits.request_bytes_max >= kTurnBytesMax && kBlockBytesMa
 static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply fits what may wait");
 static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
 static_assert(kOutputBytesMax < kReplyBytesMax);
+static_assert(kOutputBytesMax < kSubscriberBytesMax && kNoticeRoomBytes < kOutputBytesMax);
+static_assert(kNoticePageItems * 1024 < kOutputBytesMax, "a notice has less than 1 KiB: a name of 128 bytes, escaped");
+static_assert(kOutputBytesBeforeAuthMax < kOutputBytesMax);
+static_assert(kRequestLimitsBeforeAuth.words_max < kRequestLimits.words_max &&
+              kRequestLimitsBeforeAuth.request_bytes_max < kRequestLimits.request_bytes_max);
+static_assert(kDeadlineLateMax < kIdleSleep);
 static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
 static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);
+static_assert(kMonitorBytesMax > 4 * kRequestLimits.request_bytes_max, "one line of MONITOR fits");
+static_assert(kLingerMax < kDrainMax);
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #include "server/loop.h"
 
 #include "protocol/check.h"
+#include "server/descriptors.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -9,17 +10,30 @@
 
 namespace holdfast {
 
-Loop::Loop(const Options& options, Clock& clock, std::string run_id)
+Loop::Loop(const Options& options, const Users& users, Clock& clock, std::string run_id,
+           void (*say)(std::string_view line))
     : options_(options),
+      users_(users),
       clock_(clock),
       run_id_(std::move(run_id)),
-      connections_(poller_, *this, static_cast<std::uint32_t>(options.maxclients)) {
+      answers_are_durable_(options.fsync == "always"),
+      notice_(say),
+      connections_(poller_, *this) {
   CHECK(poller_.add(waker_.fd(), kWakerTag, EPOLLIN));
   reading_ = clock_.read();
   started_ = boot_ms();
+  last_save_ = WallTime(std::chrono::duration_cast<Millis>(reading_.wall));
 }
 
-Loop::~Loop() { delete served_.load(); }
+Loop::~Loop() {
+  connections_.close_all();  // while there is still what their sessions leave
+  delete served_.load();
+}
+
+void Loop::listen(FileDescriptor listener) {
+  options_.maxclients = fitting_connections(options_.maxclients, notice_);
+  connections_.listen(std::move(listener));
+}
 
 void Loop::watch_signals(FileDescriptor signals) {
   signals_ = std::move(signals);
@@ -65,22 +79,26 @@ void Loop::turn() {
   if (shard_ != nullptr) {
     run_shard();
     deliver_replies();
+    publish_notices();
   }
+  connections_.obey(boot_ms(), WallTime(std::chrono::duration_cast<Millis>(reading_.wall)), log_position());
   connections_.flush(boot_ms());
   if (boot_ms() - housekept_at_ >= connections_.attention()) {
     housekept_at_ = boot_ms();
     connections_.keep_time(boot_ms());
+    look_at_rates();
   }
 }
 
 /// Until the next moment at which this thread has something to do by itself.
 Millis Loop::sleep_time() {
-  if (connections_.has_work() || more_due_ || committed_.read_available() > 0) return Millis{};
+  if (connections_.has_work() || filling_ != nullptr || more_due_ || committed_.read_available() > 0) return Millis{};
   if (served_.load() != nullptr || (stop_.load() && !stopping_)) return Millis{};
   if (stopping_) return kSweepEvery;
-  const Millis longest = connections_.attention();
+  const Millis wait = std::max(Millis{}, connections_.next_wait() - boot_ms());
+  const Millis longest = std::min(connections_.attention(), wait);
   if (shard_ == nullptr || due_ == HoldTime::max()) return longest;
-  return std::clamp(due_ - now_.hold, Millis{1}, longest);
+  return std::min(std::max(due_ - now_.hold, Millis{1}), longest);
 }
 
 /// What other threads left.
@@ -107,6 +125,11 @@ void Loop::dispatch(const epoll_event& event) {
   if (::read(signals_.get(), &info, sizeof info) == sizeof info) stop();
 }
 
+void Loop::set_options(const Options& options) {
+  options_ = options;
+  options_.maxclients = fitting_connections(options_.maxclients, notice_);
+}
+
 // Commands out, replies in.
 
 void Loop::forward(const StepCommand& command) {
@@ -117,6 +140,33 @@ void Loop::forward(const StepCommand& command) {
 
 void Loop::forget(ConnectionKey connection) {
   if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}});
+}
+
+void Loop::end_waits(ConnectionKey connection, WaitEnd how) {
+  if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}, how});
+}
+
+void Loop::shut_down() {
+  if (shard_ == nullptr) std::_Exit(0);  // as a signal then
+  stop();
+}
+
+LogPosition Loop::log_position() {
+  if (log_ == nullptr) return {};
+  const LogStatus& status = log_->status();
+  const Lsn durable(status.durable_lsn.load(std::memory_order_acquire));
+  if (durable != seen_durable_) {
+    seen_durable_ = durable;
+    last_save_ = WallTime(std::chrono::duration_cast<Millis>(reading_.wall));
+  }
+  return {Lsn(status.written_lsn.load(std::memory_order_relaxed)), durable, answers_are_durable_};
+}
+
+void Loop::look_at_rates() {
+  const Connections::Counters counters = connections_.counters();
+  commands_rate_.look(counters.commands, boot_ms());
+  input_rate_.look(counters.input_bytes, boot_ms());
+  output_rate_.look(counters.output_bytes, boot_ms());
 }
 
 void Loop::put(const StepCommand& command) {
@@ -135,6 +185,7 @@ void Loop::send_commands() {
 void Loop::run_shard() {
   now_ = clocks_->now(reading_);
   take_committed();
+  shard_->set_noticing(pubsub_.wants_items());
   shard_->set_space(log_->status().space_at(reading_.boot, options_.slow_flush_max));
   const std::size_t blocks = run_commands();
   keep_time(blocks == 0 && !connections_.has_work());
@@ -166,6 +217,10 @@ void Loop::keep_time(bool idle) {
 void Loop::take_committed() {
   Group* group = nullptr;
   while (committed_.pop(group)) shard_->committed(*group, now_);
+}
+
+void Loop::publish_notices() {
+  for (const ItemNotice& notice : shard_->take_notices()) pubsub_.publish(kItemsChannel, notice_json(notice));
 }
 
 void Loop::deliver_replies() {

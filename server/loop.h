@@ -10,6 +10,7 @@
 #include "server/connections.h"
 #include "server/mailbox.h"
 #include "server/options.h"
+#include "server/rate_meter.h"
 #include "server/shard.h"
 #include "storage/log_thread.h"
 
@@ -23,12 +24,15 @@ class Loop final : public SessionHost {
     std::atomic<std::uint64_t> bytes_total{0};
   };
 
-  Loop(const Options& options, Clock& clock, std::string run_id);
+  /// `say` takes lines for the operator. Users and clock outlive it.
+  Loop(const Options& options, const Users& users, Clock& clock, std::string run_id,
+       void (*say)(std::string_view line));
   ~Loop() override;
 
   // Before run().
 
-  void listen(FileDescriptor listener) { connections_.listen(std::move(listener)); }
+  /// Lowers maxclients to what the system has descriptors for.
+  void listen(FileDescriptor listener);
   /// Signals that end the process in order (signalfd).
   void watch_signals(FileDescriptor signals);
 
@@ -48,13 +52,20 @@ class Loop final : public SessionHost {
   // SessionHost.
 
   const Options& options() const override { return options_; }
+  void set_options(const Options& options) override;
+  const Users& users() const override { return users_; }
+  void notice(std::string_view line) override { notice_(line); }
   ServerStatus status() override;
   ClockReading read_clock() override { return clock_.read(); }
   bool loading() const override { return shard_ == nullptr; }
   RequestBuffer& request_buffer() override { return *request_buffer_; }
   void forward(const StepCommand& command) override;
   bool has_credit() const override { return credits_ > 0; }
+  PubSub& pubsub() override { return pubsub_; }
   void forget(ConnectionKey connection) override;
+  void end_waits(ConnectionKey connection, WaitEnd how) override;
+  Control& control() override { return connections_; }
+  void shut_down() override;
 
  private:
   static constexpr std::uint64_t kWakerTag = Connections::kForeignTags + 1;
@@ -71,17 +82,24 @@ class Loop final : public SessionHost {
   void keep_time(bool idle);
   void take_committed();
   void deliver_replies();
+  void publish_notices();
   bool drained() const;
+  LogPosition log_position();
+  void look_at_rates();
   void put(const StepCommand& command);
   Millis boot_ms() const noexcept { return std::chrono::duration_cast<Millis>(reading_.boot); }
 
-  const Options& options_;
+  Options options_;  // this thread's; CONFIG SET changes the live ones
+  const Users& users_;
   Clock& clock_;
   std::string run_id_;
+  const bool answers_are_durable_;  // --fsync always
+  void (*notice_)(std::string_view line);
   Poller poller_;
   Waker waker_;
   FileDescriptor signals_;
   Connections connections_;
+  PubSub pubsub_{connections_};
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
 
   // Messages to the shard and back.
@@ -105,6 +123,9 @@ class Loop final : public SessionHost {
   bool stopping_ = false;
   Millis stop_began_{};
   Millis started_{};
+  RateMeter commands_rate_, input_rate_, output_rate_;
+  Lsn seen_durable_;    // by the last turn
+  WallTime last_save_;  // when that moved last
 
   // What other threads leave.
   struct Served {

@@ -2,10 +2,13 @@
 #include "server/loop.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace holdfast {
 namespace {
@@ -23,14 +26,36 @@ std::uint64_t resident_bytes() {
   return read ? pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
+/// Under a sanitizer the C library's allocator is not the one in use; then what is resident has to do.
+std::uint64_t allocated_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+void add_machine(ServerStatus& status) {
+  utsname name{};
+  if (uname(&name) == 0) status.system = fmt::format("{} {} {}", name.sysname, name.release, name.machine);
+  status.compiler = __VERSION__;
+  status.supervised = std::getenv("NOTIFY_SOCKET") != nullptr;
+  status.memory_system_bytes =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 void add_process(ServerStatus& status) {
-  rusage usage{};
+  rusage usage{}, children{}, thread{};
   getrusage(RUSAGE_SELF, &usage);
+  getrusage(RUSAGE_CHILDREN, &children);
+  getrusage(RUSAGE_THREAD, &thread);
   status.process_id = static_cast<std::uint64_t>(getpid());
   status.memory_bytes = resident_bytes();
   status.memory_peak_bytes = std::max(static_cast<std::uint64_t>(usage.ru_maxrss) * 1_KiB, status.memory_bytes);
   status.cpu_user_us = micros(usage.ru_utime);
   status.cpu_system_us = micros(usage.ru_stime);
+  status.cpu_children_user_us = micros(children.ru_utime);
+  status.cpu_children_system_us = micros(children.ru_stime);
+  status.cpu_thread_user_us = micros(thread.ru_utime);
+  status.cpu_thread_system_us = micros(thread.ru_stime);
+  add_machine(status);
   std::array<char, 4096> path{};
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
   if (size > 0) status.executable.assign(path.data(), static_cast<std::size_t>(size));
@@ -46,6 +71,8 @@ void add_log(ServerStatus& status, const LogThread& log, SpaceState space) {
   status.log_batches = state.batches.load();
   status.log_batch_bytes = state.batch_bytes.load();
   status.log_segment = state.segment.load();
+  status.log_segment_used_bytes = state.segment_used_bytes.load();
+  status.log_free_bytes = state.free_bytes.load();
   status.flush_last_us = state.flush_last_ns.load() / 1000;
   status.flush_max_us = state.flush_max_ns.load() / 1000;
   status.slow_flushes = state.slow_flushes.load();
@@ -69,22 +96,48 @@ ServerStatus Loop::status() {
   status.space = "ok";
   status.wall = WallTime(std::chrono::duration_cast<Millis>(reading_.wall));
   status.hold = now_.hold;
+  status.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(reading_.wall).count();
+  status.last_save = last_save_;
   add_process(status);
   const Connections::Counters counters = connections_.counters();
   status.connected_clients = connections_.open_count();
   status.clients_max = options_.maxclients;
   status.connections_received = counters.received;
   status.connections_rejected = counters.rejected;
+  status.clients_evicted = counters.evicted;
+  status.clients_timed_out = counters.timed_out;
+  status.wrong_secrets = counters.wrong_secrets;
+  status.denied_commands = counters.denied;
   status.commands = counters.commands;
   status.error_replies = counters.error_replies;
   status.input_bytes = counters.input_bytes;
   status.output_bytes = counters.output_bytes;
+  status.pubsub_channels = pubsub_.count(ChannelKind::channel);
+  status.pubsub_patterns = pubsub_.count(ChannelKind::pattern);
+  status.pubsub_shard_channels = pubsub_.count(ChannelKind::shard_channel);
+  status.slow_subscribers = counters.slow_subscribers;
+  status.reads = counters.reads;
+  status.writes = counters.writes;
+  status.commands_per_second = commands_rate_.per_second();
+  status.input_bytes_per_second = input_rate_.per_second();
+  status.output_bytes_per_second = output_rate_.per_second();
+  status.errors.reserve(connections_.errors().counts().size());
+  for (const auto& [code, count] : connections_.errors().counts()) status.errors.emplace_back(code, count);
+  status.client_bytes = connections_.held_bytes();
+  status.memory_used_bytes = std::max(allocated_bytes(), status.client_bytes);
+  status.memory_items_bytes = status.memory_used_bytes - status.client_bytes;
+  status.memory_peak_bytes = std::max(status.memory_peak_bytes, status.memory_used_bytes);
+  status.monitors = connections_.monitors();
+  status.waiting_clients = connections_.waits();
   status.loading = loading();
   status.loading_bytes_done = loading_.bytes_done.load();
   status.loading_bytes_total = loading_.bytes_total.load();
   if (shard_ == nullptr) return status;
   status.items = shard_->inventory().item_count();
-  status.waiting_clients = shard_->waits();
+  status.waiting_clients += shard_->waits();
+  status.lookups_found = shard_->inventory().lookups().found;
+  status.lookups_missed = shard_->inventory().lookups().missed;
+  status.gate_waiting = shard_->gate_waiting();
   status.recovery = recovery_;
   add_log(status, *log_, log_->status().space_at(reading_.boot, options_.slow_flush_max));
   return status;

@@ -27,12 +27,20 @@ struct ReplyAddress {
   ReplySlot slot;
 };
 
+/// What becomes of the waits of a connection at an owner: a message without a command.
+enum class WaitEnd : std::uint8_t {
+  forget,  // the connection is gone
+  answer,  // they are answered as things stand
+  fail,    // CLIENT UNBLOCK ERROR
+};
+
 /// One command on its way to an owner.
 struct StepCommand {
   const CommandEntry* entry = nullptr;
   ReplyAddress address;
   RespVersion version = RespVersion::resp2;
   Words words;
+  WaitEnd wait_end = WaitEnd::forget;  // without an entry only
 };
 
 /// Up to kBlockCommandsMax commands with their words.

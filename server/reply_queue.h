@@ -29,10 +29,24 @@ class ReplyQueue {
   /// The reply of a deferred slot. Each slot takes one.
   void fill(ReplySlot slot, std::string_view bytes);
 
+  /// Adds bytes that belong to no request, whole, before all that is not ready yet. REQUIRES: not between begin and end.
+  void insert(char first, std::string_view rest) { (out_ += first).append(rest); }
+  /// Where the next request's reply will stand.
+  std::uint32_t position() const noexcept { return tail_; }
+  /// Whether all replies before a position are ready. REQUIRES: it was taken less than 2^31 requests ago.
+  bool passed(std::uint32_t position) const noexcept { return static_cast<std::int32_t>(head_ - position) >= 0; }
+
   /// Slots without a reply, or behind one without.
   std::uint32_t open_count() const noexcept { return tail_ - head_; }
   /// Bytes that wait: for earlier replies or for the socket.
   std::size_t bytes() const noexcept { return out_.size() - sent_ + early_.size(); }
+  /// Replies that came early, and their bytes.
+  std::uint32_t early_count() const noexcept { return early_count_; }
+  std::size_t early_bytes() const noexcept { return early_.size(); }
+  /// Bytes of memory behind them.
+  std::size_t memory() const noexcept {
+    return out_.capacity() + early_.capacity() + entries_.capacity() * sizeof(Entry);
+  }
   /// What may go to the socket now.
   std::string_view ready() const noexcept { return std::string_view(out_).substr(sent_); }
   /// The first `count` bytes of ready() are sent.

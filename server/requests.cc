@@ -251,6 +251,40 @@ Result<bool> parse_drop(Words words) {
   return options.has(0);
 }
 
+Result<ScanRequest> parse_scan(Words words) {
+  ScanRequest request;
+  if (!parse_canonical(words[1], UINT64_MAX, request.cursor)) return Error(ErrorCode::err, "invalid cursor");
+  OptionReader options(words, 2);
+  while (!options.at_end() && !options.failed()) {
+    if (options.take("COUNT", 0)) {
+      std::int64_t count = 0;
+      if (!parse_integer(options.value(), count)) {
+        options.fail(Error(ErrorCode::err, "value is not an integer or out of range"));
+      }
+      if (count < 1) options.fail(Error(ErrorCode::err, "syntax error"));
+      request.count = std::min(static_cast<std::uint64_t>(count), kPageMax);
+    } else if (options.take("MATCH", 1)) {
+      request.pattern = options.value();
+      if (request.pattern->size() > kPatternBytesMax) {
+        options.fail(Error::format(ErrorCode::err, "MATCH pattern has {} bytes; it has at most {}",
+                                   request.pattern->size(), kPatternBytesMax));
+      }
+    } else if (options.take("TYPE", 2)) {
+      request.type = options.value();
+    } else {
+      options.fail(Error(ErrorCode::err, "syntax error"));
+    }
+  }
+  if (options.failed()) return options.error();
+  return request;
+}
+
+std::string view_key_text(std::string_view item, KeyKind kind) {
+  const bool braces = item.find_first_of("{}") != std::string_view::npos;
+  return fmt::format("{}{}{}{}", braces ? "" : "{", item, braces ? "" : "}",
+                     kind == KeyKind::stock ? ":stock" : ":buyers");
+}
+
 ViewKey parse_view_key(std::string_view key) {
   struct Suffix {
     std::string_view text;

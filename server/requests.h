@@ -109,6 +109,13 @@ Result<LoadRequest> parse_load(bool create, Words words);
 Result<ItemListRequest> parse_item_list(Words words);
 Result<AdjustRequest> parse_adjust(Words words);
 Result<ItemSetRequest> parse_item_set(Words words);
+struct ScanRequest {
+  std::uint64_t cursor = 0;
+  std::uint64_t count = kPageDefault;  // more than kPageMax is kPageMax: Redis's own tools ask for any number
+  std::optional<std::string_view> pattern{};
+  std::optional<std::string_view> type{};
+};
+Result<ScanRequest> parse_scan(Words words);
 /// SET's words.
 Result<StockWrite> parse_stock_set(ItemName item, Words words);
 /// HOLD is true.
@@ -125,6 +132,8 @@ struct ViewKey {
   std::optional<ItemName> item{};
 };
 ViewKey parse_view_key(std::string_view key);
+/// The key that parse_view_key reads as this: in braces, unless the name has braces itself. REQUIRES: not foreign.
+std::string view_key_text(std::string_view item, KeyKind kind);
 
 /// The number or name that ITEM SET's EXPECT compares with, as it stands in a definition.
 std::string field_text(SetField field, const ItemDefinition& definition);

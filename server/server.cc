@@ -51,7 +51,8 @@ FsyncPolicy policy_of(std::string_view mode) noexcept {
 
 class Server {
  public:
-  explicit Server(const Options& options) : options_(options), loop_(options, clock_, make_run_id(random_)) {}
+  explicit Server(const CommandLine& line)
+      : options_(line.options), loop_(line.options, line.users, clock_, make_run_id(random_), say) {}
 
   int run() {
     loop_.watch_signals(take_signals());
@@ -161,6 +162,9 @@ class Server {
 
 }  // namespace
 
-int run_server(const Options& options) { return Server(options).run(); }
+int run_server(const CommandLine& line) {
+  for (const std::string& warning : line.warnings) say(warning);
+  return Server(line).run();
+}
 
 }  // namespace holdfast

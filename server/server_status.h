@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace holdfast {
 
@@ -22,6 +24,9 @@ struct ServerStatus {
   std::uint64_t shards = 0;
   std::string executable;
   std::string config_file;
+  std::string system;    // as uname tells it
+  std::string compiler;  // its version
+  bool supervised = false;
 
   // The log and the clocks.
   bool loading = false;
@@ -37,28 +42,58 @@ struct ServerStatus {
   std::uint64_t log_batches = 0;
   std::uint64_t log_batch_bytes = 0;
   std::uint64_t log_segment = 0;
+  std::uint64_t log_segment_used_bytes = 0;
+  std::uint64_t log_free_bytes = 0;
+  std::uint64_t gate_waiting = 0;  // replies that wait for the log
   std::uint64_t flush_last_us = 0;
   std::uint64_t flush_max_us = 0;
   std::uint64_t slow_flushes = 0;
   std::string space;  // ok, or why new reservations are refused
   HoldTime hold;
   WallTime wall;
+  std::int64_t wall_us = 0;
+  WallTime last_save;  // when the log was flushed last, or the start
 
   // Work.
   std::uint64_t items = 0;
   std::uint64_t connected_clients = 0;
   std::uint64_t clients_max = 0;
   std::uint64_t waiting_clients = 0;
+  std::uint64_t monitors = 0;
   std::uint64_t connections_received = 0;
   std::uint64_t connections_rejected = 0;
+  std::uint64_t clients_evicted = 0;    // closed for their memory
+  std::uint64_t clients_timed_out = 0;  // closed because a deadline was over
+  std::uint64_t client_bytes = 0;       // what they hold in requests and replies
+  std::uint64_t wrong_secrets = 0;
+  std::uint64_t denied_commands = 0;
   std::uint64_t commands = 0;
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t error_replies = 0;
-  std::uint64_t memory_bytes = 0;  // resident
+  std::uint64_t pubsub_channels = 0;
+  std::uint64_t pubsub_patterns = 0;
+  std::uint64_t pubsub_shard_channels = 0;
+  std::uint64_t slow_subscribers = 0;                         // closed
+  std::vector<std::pair<std::string, std::uint64_t>> errors;  // by code
+  std::uint64_t lookups_found = 0;                            // of items by name, by commands
+  std::uint64_t lookups_missed = 0;
+  std::uint64_t reads = 0;  // of sockets
+  std::uint64_t writes = 0;
+  double commands_per_second = 0;
+  double input_bytes_per_second = 0;
+  double output_bytes_per_second = 0;
+  std::uint64_t memory_used_bytes = 0;  // given out by the allocator
+  std::uint64_t memory_bytes = 0;       // resident
   std::uint64_t memory_peak_bytes = 0;
+  std::uint64_t memory_items_bytes = 0;
+  std::uint64_t memory_system_bytes = 0;  // of the machine
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;
+  std::uint64_t cpu_children_user_us = 0;
+  std::uint64_t cpu_children_system_us = 0;
+  std::uint64_t cpu_thread_user_us = 0;  // this thread's share
+  std::uint64_t cpu_thread_system_us = 0;
 };
 
 }  // namespace holdfast

@@ -1,30 +1,45 @@
 #include "server/session.h"
 
 #include "protocol/check.h"
+#include "server/monitor_line.h"
 #include "server/session_commands.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
 namespace holdfast {
 namespace {
 
-constexpr std::string_view kLoadingText = "LOADING Holdfast is loading the log into memory";
+constexpr std::string_view kLoadingText = "Holdfast is loading the log into memory";
 
-/// Commands whose reply may be large. While one is on its way, no further command of its connection is executed, so that
-/// at most one such reply waits.
-bool may_be_large(CommandId id) noexcept {
+bool is_subscribing(CommandId id) noexcept {
   switch (id) {
-    case CommandId::smembers:
-    case CommandId::sscan:
-    case CommandId::reservation_list:
-    case CommandId::item_list:
-    case CommandId::item_verify:
+    case CommandId::subscribe:
+    case CommandId::unsubscribe:
+    case CommandId::psubscribe:
+    case CommandId::punsubscribe:
+    case CommandId::ssubscribe:
+    case CommandId::sunsubscribe:
       return true;
     default:
       return false;
   }
+}
+
+/// What RESP2 leaves to a connection that is subscribed to something.
+bool is_for_subscribers(CommandId id) noexcept {
+  return is_subscribing(id) || id == CommandId::ping || id == CommandId::quit || id == CommandId::reset;
+}
+
+/// What is executed between MULTI and EXEC instead of being queued.
+bool goes_past_queue(CommandId id) noexcept {
+  return id == CommandId::multi || id == CommandId::exec || id == CommandId::discard || id == CommandId::watch ||
+         id == CommandId::quit || id == CommandId::reset;
+}
+
+/// What cannot be answered while the log is being replayed.
+bool needs_items(const CommandEntry& entry) noexcept {
+  return entry.home == CommandHome::step || entry.id == CommandId::ping || entry.id == CommandId::watch ||
+         entry.id == CommandId::exec;
 }
 
 /// What a browser sends when a web page makes it talk to this port.
@@ -35,7 +50,13 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host),
+      control_(host.control()),
+      key_(key),
+      id_(id),
+      user_(&host.users().initial()),
+      peer_(std::move(peer)),
+      began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -45,7 +66,8 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
   std::size_t done = 0;
   while (turn.commands > 0 && turn.bytes > 0 && wants_input() && host_.has_credit()) {
     RequestBuffer& request = host_.request_buffer();
-    const RespParser::Parsed parsed = parser_.next(input.substr(done), kRequestLimits, request);
+    const RequestLimits& limits = authenticated() ? kRequestLimits : kRequestLimitsBeforeAuth;
+    const RespParser::Parsed parsed = parser_.next(input.substr(done), limits, request);
     done += parsed.consumed;
     turn.bytes -= std::min(turn.bytes, parsed.consumed);
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
@@ -56,6 +78,7 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     }
     --turn.commands;
     execute(request.request());
+    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) closing_ = true;
   }
   return closing_ ? input.size() : done;
 }
@@ -66,14 +89,25 @@ void Session::execute(Words words) {
   const auto found = find_command(words);
   if (!found) {
     if (is_http(words[0])) return close();
+    if (in_transaction()) transaction_->abort();
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
+  if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
-  if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
-    ReplyWriter(replies_.begin(), version_).raw_error(kLoadingText);
-    return replies_.end(silent());
+  if (in_subscriber_mode() && !is_for_subscribers(entry.id)) {
+    return refuse(Error::format(ErrorCode::err,
+                                "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+                                "allowed in this context",
+                                full_name(entry)));
   }
+  if (host_.loading() && needs_items(entry)) {
+    if (in_transaction()) entry.id == CommandId::exec ? transaction_->clear() : transaction_->abort();
+    return refuse(Error(ErrorCode::loading, kLoadingText));
+  }
+  // What is queued is shown as it is queued.
+  if (control_.monitored() && entry.id != CommandId::monitor) tell_monitors(entry, words);
+  if (in_transaction() && !goes_past_queue(entry.id)) return queue(entry, words);
   if (entry.home == CommandHome::session) return execute_here(entry, words);
   forward(entry, words);
 }
@@ -82,9 +116,30 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
   std::string& out = replies_.begin();
   const std::size_t begin = out.size();
   ReplyWriter reply(out, version_);
+  executing_ = true;
   run_session_command(entry.id, *this, words, reply);
-  if (out.size() > begin && out[begin] == '-') ++error_replies_;
+  executing_ = false;
+  if (std::exchange(deferred_, false)) return;
+  if (out.size() > begin && out[begin] == '-') count_error(std::string_view(out).substr(begin));
+  const bool subscribing = is_subscribing(entry.id);
+  replies_.end(!message_.empty() || (silent() && !subscribing));
+  if (!message_.empty()) forward_message(entry);
+  if (!late_pushes_.empty()) send_late_pushes();
+  if (!subscribing) return;
+  confirming_ = true;
+  confirmed_from_ = replies_.position();
+}
+
+void Session::queue(const CommandEntry& entry, Words words) {
+  if (const auto taken = transaction_->queue(entry, words); !taken) return refuse(taken.error());
+  ReplyWriter(replies_.begin(), version_).status("QUEUED");
   replies_.end(silent());
+}
+
+void Session::forward_message(const CommandEntry& entry) {
+  waits_ = waits_ || entry.id == CommandId::watch;
+  host_.forward({&entry, {key_, replies_.defer(silent())}, version_, std::exchange(message_, {})});
+  if (entry.id == CommandId::exec) transaction_->clear();
 }
 
 void Session::forward(const CommandEntry& entry, Words words) {
@@ -93,43 +148,131 @@ void Session::forward(const CommandEntry& entry, Words words) {
     large_open_ = true;
     large_slot_ = slot;
   }
-  if (entry.id == CommandId::reservation_wait) waits_ = true;
+  if (entry.id == CommandId::reservation_wait) {
+    waits_ = true;
+    waiting_.push_back(slot);
+  }
   host_.forward({&entry, {key_, slot}, version_, words});
 }
 
 void Session::refuse(const Error& error) {
-  ++error_replies_;
-  ReplyWriter(replies_.begin(), version_).error(error);
+  std::string& out = replies_.begin();
+  const std::size_t begin = out.size();
+  ReplyWriter(out, version_).error(error);
+  count_error(std::string_view(out).substr(begin));
   replies_.end(silent());
 }
 
+void Session::refuse_role(const CommandEntry& entry) {
+  if (in_transaction()) transaction_->abort();
+  if (!authenticated()) {
+    return refuse(Error(ErrorCode::no_auth, "Authentication required."));
+  }
+  ++denied_;
+  refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
+                       full_name(entry)));
+}
+
+bool Session::authenticate(std::string_view user, std::string_view secret) {
+  const User* found = host_.users().authenticate(user, secret);
+  if (found != nullptr) {
+    user_ = found;
+    return true;
+  }
+  if (++wrong_secrets_ >= kWrongSecretsMax) closing_ = true;
+  return false;
+}
+
 void Session::answer(ReplySlot slot, std::string_view bytes) {
-  if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
+  if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
+    return take_page(slot, bytes);
+  }
+  if (!bytes.empty() && bytes.front() == '-') count_error(bytes);
+  if (!waiting_.empty()) std::erase(waiting_, slot);
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
+}
+
+ReplySlot Session::defer(bool waits) {
+  CHECK(!deferred_ && !large_open_);
+  deferred_ = large_open_ = true;
+  large_slot_ = replies_.defer(silent());
+  if (waits) waiting_.push_back(large_slot_);
+  return large_slot_;
+}
+
+void Session::show(std::string_view line) {
+  if (muted_) return;
+  replies_.begin().append(line);
+  replies_.end(false);
+}
+
+void Session::tell_monitors(const CommandEntry& entry, Words words) {
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(host_.read_clock().wall);
+  control_.tell_monitors(monitor_line(wall, peer_.address, entry, words));
+}
+
+void Session::count_error(std::string_view reply) {
+  ++error_replies_;
+  control_.errors().add(reply);
 }
 
 void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
+  kept_ = no_touch_ = false;
+  user_ = &host_.users().initial();
+  if (transaction_ != nullptr) transaction_->clear();
+  leave_channels();
+  if (std::exchange(monitors_, false)) control_.monitor(key_, false);
 }
 
-std::string Session::describe(WallTime now) const {
-  const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
-  std::string command = "NULL";
-  if (last_ != nullptr) {
-    command =
-        last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
-    std::transform(command.begin(), command.end(), command.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+std::size_t Session::memory() const noexcept {
+  std::size_t bytes = replies_.memory() + late_pushes_.capacity();
+  if (transaction_ != nullptr) bytes += transaction_->memory();
+  if (subscriptions_ != nullptr) bytes += subscriptions_->memory();
+  return bytes;
+}
+
+Transaction& Session::transaction() {
+  if (transaction_ == nullptr) transaction_ = std::make_unique<Transaction>();
+  return *transaction_;
+}
+
+ClientFacts Session::facts(WallTime now) const {
+  ClientFacts facts;
+  facts.id = id_;
+  facts.address = peer_.address;
+  facts.local_address = peer_.local_address;
+  facts.fd = peer_.fd;
+  facts.name = name_;
+  facts.user = user_->name;
+  facts.library = library_;
+  facts.library_version = library_version_;
+  facts.age_seconds = std::max<std::int64_t>(0, (now - began_).count() / 1000);
+  facts.version = version_;
+  facts.last = last_;
+  facts.monitors = monitors_;
+  facts.blocked = blocked();
+  facts.subscribes = has_subscriptions();
+  if (subscriptions_ != nullptr) {
+    facts.channels = subscriptions_->count(ChannelKind::channel);
+    facts.patterns = subscriptions_->count(ChannelKind::pattern);
+    facts.shard_channels = subscriptions_->count(ChannelKind::shard_channel);
   }
-  return fmt::format(
-      "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 "
-      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user=default redir=-1 resp={} "
-      "lib-name={} lib-ver={}",
-      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command,
-      static_cast<int>(version_), library_, library_version_);
+  if (in_transaction()) {
+    facts.queued = static_cast<std::int64_t>(transaction_->count());
+    facts.queued_bytes = transaction_->bytes();
+  }
+  facts.closing = closing_;
+  facts.no_evict = kept_;
+  facts.no_touch = no_touch_;
+  facts.output_bytes = replies_.ready().size();
+  facts.output_replies = replies_.early_count();
+  facts.output_held_bytes = replies_.early_bytes();
+  facts.output_buffer_bytes = replies_.memory();
+  return facts;
 }
 
 }  // namespace holdfast

@@ -6,11 +6,16 @@
 #include "protocol/command_table.h"
 #include "protocol/reply_writer.h"
 #include "protocol/resp_parser.h"
+#include "server/control.h"
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
+#include "server/subscriptions.h"
+#include "server/transaction.h"
+#include "server/users.h"
 #include "storage/clock.h"
 
+#include <memory>
 #include <string>
 
 namespace holdfast {
@@ -22,6 +27,11 @@ class SessionHost {
  public:
   virtual ~SessionHost() = default;
   virtual const Options& options() const = 0;
+  /// CONFIG SET: takes the live options of these.
+  virtual void set_options(const Options& options) = 0;
+  virtual const Users& users() const = 0;
+  /// A line for the operator.
+  virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
   virtual ClockReading read_clock() = 0;
   /// Whether the log is still being replayed; then items cannot be asked.
@@ -33,8 +43,15 @@ class SessionHost {
   virtual void forward(const StepCommand& command) = 0;
   /// Whether the owners take another command now.
   virtual bool has_credit() const = 0;
+  /// Who listens to what.
+  virtual PubSub& pubsub() = 0;
   /// The connection is gone: owners need not keep what it waits for.
   virtual void forget(ConnectionKey connection) = 0;
+  /// The connection's RESERVATION WAITs are answered now: as things stand, or with an error.
+  virtual void end_waits(ConnectionKey connection, WaitEnd how) = 0;
+  virtual Control& control() = 0;
+  /// As SIGTERM does.
+  virtual void shut_down() = 0;
 };
 
 class Session {
@@ -65,13 +82,44 @@ class Session {
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
-  /// Whether it ever asked to wait (RESERVATION WAIT).
+  /// Bytes of memory that it keeps for replies, messages and queued commands.
+  std::size_t memory() const noexcept;
+  bool authenticated() const noexcept { return (user_->roles & role_bit(Role::any)) != 0; }
+  /// Without the port.
+  std::string_view host_address() const noexcept {
+    return std::string_view(peer_.address).substr(0, peer_.address.rfind(':'));
+  }
+  const std::string& address() const noexcept { return peer_.address; }
+  /// Whether owners may keep something for it (RESERVATION WAIT, WATCH).
   bool waits() const noexcept { return waits_; }
+  /// Whether a command of it waits now.
+  bool blocked() const noexcept { return !waiting_.empty(); }
   /// Nothing more is executed; the connection closes once all replies are sent.
   bool closing() const noexcept { return closing_; }
-  bool finished() const noexcept { return closing_ && replies_.open_count() == 0 && replies_.ready().empty(); }
+  bool finished() const noexcept {
+    return cut_ || (closing_ && replies_.open_count() == 0 && replies_.ready().empty());
+  }
+  /// What it still has to send is dropped and it closes.
+  void cut() noexcept { closing_ = cut_ = true; }
+  bool is_cut() const noexcept { return cut_; }
+  /// A line of MONITOR, behind the replies so far.
+  void show(std::string_view line);
   /// The peer sends no more, or the server stops: as QUIT without its reply.
   void close() noexcept { closing_ = true; }
+
+  // Messages of others.
+
+  /// Takes a message of PubSub for this connection; one that is too far behind overflows instead.
+  void push(std::string_view message);
+  /// Closes at once.
+  bool overflowed() const noexcept { return overflowed_; }
+  /// Whether first notices of holdfast:items are still to come, and whether the next page of them should be asked for.
+  bool reads_notices() const noexcept { return subscriptions_ != nullptr && !subscriptions_->readings.empty(); }
+  bool wants_notices() const noexcept;
+  /// REQUIRES: wants_notices(), and the owners have credit.
+  void ask_notices();
+  /// Nobody publishes to it any more.
+  void leave_channels();
 
   // For the commands (session_commands.cc and others).
 
@@ -84,25 +132,58 @@ class Session {
   void set_name(std::string_view name) { name_ = name; }
   void set_library(std::string_view name) { library_ = name; }
   void set_library_version(std::string_view version) { library_version_ = version; }
+  const User& user() const noexcept { return *user_; }
+  /// Becomes the user if the secret is right. Otherwise nothing changes, but after kWrongSecretsMax the session closes.
+  [[nodiscard]] bool authenticate(std::string_view user, std::string_view secret);
+  /// CLIENT NO-EVICT.
+  void keep(bool on) noexcept { kept_ = on; }
+  bool kept() const noexcept { return kept_; }
   /// CLIENT REPLY.
   void mute(bool on) noexcept { muted_ = mute_this_ = on; }
   void mute_next() noexcept { mute_after_ = true; }
   bool muted() const noexcept { return muted_; }
-  /// RESET: RESP2, no name, replies on.
+  Transaction& transaction();
+  bool in_transaction() const noexcept { return transaction_ != nullptr && transaction_->is_open(); }
+  bool has_subscriptions() const noexcept { return subscriptions_ != nullptr && subscriptions_->total() > 0; }
+  Subscriptions& subscriptions();
+  /// Whether it speaks RESP2 and is subscribed to something.
+  bool in_subscriber_mode() const noexcept { return version_ == RespVersion::resp2 && has_subscriptions(); }
+  /// In the function of a command: instead of a reply from here, the owner's reply to this message. `words` live until
+  /// the function has returned.
+  void send_to_owner(Words words) noexcept { message_ = words; }
+  /// RESET: RESP2, no name, no transaction, no subscriptions, replies on, not authenticated.
   void reset();
-  /// The fields of CLIENT INFO, one line.
-  std::string describe(WallTime now) const;
+  /// For a command that answers later: its reply's place. It writes nothing itself, and no other command of this
+  /// connection is executed before. `waits`: CLIENT UNBLOCK may end it.
+  ReplySlot defer(bool waits);
+  /// MONITOR.
+  bool monitors() const noexcept { return monitors_; }
+  void set_monitors(bool on) noexcept { monitors_ = on; }
+  void set_no_touch(bool on) noexcept { no_touch_ = on; }
+  /// Its part of CLIENT INFO.
+  ClientFacts facts(WallTime now) const;
   std::uint64_t commands() const noexcept { return commands_; }
   std::uint64_t error_replies() const noexcept { return error_replies_; }
+  std::uint32_t wrong_secrets() const noexcept { return wrong_secrets_; }
+  /// Commands refused because the user may not.
+  std::uint64_t denied() const noexcept { return denied_; }
 
  private:
   void execute(Words words);
   void execute_here(const CommandEntry& entry, Words words);
   void forward(const CommandEntry& entry, Words words);
+  void queue(const CommandEntry& entry, Words words);
+  void forward_message(const CommandEntry& entry);
+  void take_page(ReplySlot slot, std::string_view bytes);
+  void send_late_pushes();
   void refuse(const Error& error);
+  void tell_monitors(const CommandEntry& entry, Words words);
+  void count_error(std::string_view reply);
+  void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
+  Control& control_;
   RespParser parser_;
   ReplyQueue replies_;
   ConnectionKey key_;
@@ -113,10 +194,27 @@ class Session {
   bool mute_this_ = false;   // CLIENT REPLY SKIP came just before
   bool mute_after_ = false;  // CLIENT REPLY SKIP is this one
   bool waits_ = false;
-  bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
+  bool deferred_ = false;  // the command at hand answers later
+  bool cut_ = false;
+  bool monitors_ = false;
+  bool no_touch_ = false;
+  std::vector<ReplySlot> waiting_;  // of commands that wait
+  bool large_open_ = false;         // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
+  bool executing_ = false;  // a command's reply is being written: pushes come behind it
+  bool overflowed_ = false;
+  bool confirming_ = false;  // the reply to (un)subscribing may not be ready
+  std::uint32_t confirmed_from_ = 0;
+  Words message_;
+  std::string late_pushes_;
+  std::unique_ptr<Transaction> transaction_;
+  std::unique_ptr<Subscriptions> subscriptions_;
   std::uint64_t commands_ = 0;
   std::uint64_t error_replies_ = 0;
+  std::uint64_t denied_ = 0;
+  std::uint32_t wrong_secrets_ = 0;
+  bool kept_ = false;
+  const User* user_;  // of the host's
   const CommandEntry* last_ = nullptr;
   std::string name_, library_, library_version_;
   Peer peer_;

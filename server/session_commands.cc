@@ -1,4 +1,5 @@
-// Commands about the connection: handshake, names, replies. COMMAND, CONFIG and INFO have files of their own.
+// Commands about the connection: handshake, PING and the like. CLIENT, COMMAND, CONFIG, INFO and what administrators
+// ask for have files of their own.
 #include "server/session_commands.h"
 
 #include "protocol/check.h"
@@ -7,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace holdfast {
 namespace {
 
@@ -16,16 +15,9 @@ constexpr std::string_view kNoPassword =
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration "
     "is correct?";
 constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-password pair or user is disabled.";
-constexpr std::string_view kNoCluster = "ERR This instance has cluster support disabled";
-
-/// What CLIENT LIST could not show unambiguously.
-bool is_label(std::string_view text) noexcept {
-  return text.size() <= kClientLabelBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
-}
-
-/// The one user there is until users are configured; any password is right.
-bool authenticates(std::string_view user) noexcept { return user == "default"; }
+constexpr std::string_view kHelloNoAuth =
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
+    "option can be used to authenticate the client and select the RESP protocol version at the same time";
 
 void write_hello(Session& session, ReplyWriter& reply) {
   reply.map(7);
@@ -48,6 +40,7 @@ void write_hello(Session& session, ReplyWriter& reply) {
 /// What HELLO's options ask for; applied only when all of them are right.
 struct HelloOptions {
   std::string_view user;
+  std::string_view secret;
   bool auth = false;
   std::string_view name;
   bool set_name = false;
@@ -60,23 +53,21 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
     if (equals_ignoring_case(words[i], "AUTH") && left >= 2) {
       options.auth = true;
       options.user = words[i + 1];
+      options.secret = words[i + 2];
       i += 2;
     } else if (equals_ignoring_case(words[i], "SETNAME") && left >= 1) {
       options.set_name = true;
       options.name = words[++i];
+      if (!is_client_label(options.name)) {
+        reply.raw_error(kBadClientName);
+        return false;
+      }
     } else {
       reply.error(Error::format(ErrorCode::err, "Syntax error in HELLO option '{}'", words[i].substr(0, 128)));
       return false;
     }
   }
   return true;
-}
-
-constexpr std::string_view kBadName = "ERR Client names cannot contain spaces, newlines or special characters.";
-
-void accept_switch(std::string_view word, ReplyWriter& reply) {
-  if (equals_ignoring_case(word, "ON") || equals_ignoring_case(word, "OFF")) return reply.status("OK");
-  reply.raw_error(kSyntaxError);
 }
 
 }  // namespace
@@ -108,20 +99,19 @@ void session_hello(Session& session, Words words, ReplyWriter& reply) {
   }
   HelloOptions options;
   if (!read_hello_options(words, options, reply)) return;
-  if (options.auth && !authenticates(options.user)) return reply.raw_error(kWrongPassword);
-  if (options.set_name) {
-    if (!is_label(options.name)) return reply.raw_error(kBadName);
-    session.set_name(options.name);
-  }
+  if (options.auth && !session.authenticate(options.user, options.secret)) return reply.raw_error(kWrongPassword);
+  if (!session.authenticated()) return reply.raw_error(kHelloNoAuth);
+  if (options.set_name) session.set_name(options.name);
   session.set_version(static_cast<RespVersion>(wanted));
   reply.set_version(session.version());
   write_hello(session, reply);
 }
 
-void session_auth(Session&, Words words, ReplyWriter& reply) {
+void session_auth(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() > 3) return reply.raw_error(kSyntaxError);
-  if (words.size() == 2) return reply.raw_error(kNoPassword);
-  if (!authenticates(words[1])) return reply.raw_error(kWrongPassword);
+  const bool named = words.size() == 3;
+  if (!named && !session.host().users().configured()) return reply.raw_error(kNoPassword);
+  if (!session.authenticate(named ? words[1] : "default", words.back())) return reply.raw_error(kWrongPassword);
   reply.status("OK");
 }
 
@@ -142,73 +132,18 @@ void session_select(Session&, Words words, ReplyWriter& reply) {
   reply.status("OK");
 }
 
-void session_ping(Session&, Words words, ReplyWriter& reply) {
+void session_ping(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() > 2) return reply.raw_error("ERR wrong number of arguments for 'ping' command");
+  if (session.in_subscriber_mode()) {
+    reply.array(2);
+    reply.bulk("pong");
+    return reply.bulk(words.size() == 2 ? words[1] : "");
+  }
   if (words.size() == 2) return reply.bulk(words[1]);
   reply.status("PONG");
 }
 
 void session_echo(Session&, Words words, ReplyWriter& reply) { reply.bulk(words[1]); }
-
-// CLIENT.
-
-void session_client_id(Session& session, Words, ReplyWriter& reply) {
-  reply.integer(static_cast<std::int64_t>(session.id()));
-}
-
-void session_client_setname(Session& session, Words words, ReplyWriter& reply) {
-  if (!is_label(words[2])) return reply.raw_error(kBadName);
-  session.set_name(words[2]);
-  reply.status("OK");
-}
-
-void session_client_getname(Session& session, Words, ReplyWriter& reply) {
-  if (session.name().empty()) return reply.null();
-  reply.bulk(session.name());
-}
-
-void session_client_setinfo(Session& session, Words words, ReplyWriter& reply) {
-  const bool name = equals_ignoring_case(words[2], "LIB-NAME");
-  if (!name && !equals_ignoring_case(words[2], "LIB-VER")) {
-    return reply.error(Error::format(ErrorCode::err, "Unrecognized option '{}'", words[2].substr(0, 128)));
-  }
-  if (!is_label(words[3])) {
-    return reply.error(Error::format(ErrorCode::err, "{} cannot contain spaces, newlines or special characters.",
-                                     words[2].substr(0, 128)));
-  }
-  if (name) {
-    session.set_library(words[3]);
-  } else {
-    session.set_library_version(words[3]);
-  }
-  reply.status("OK");
-}
-
-void session_client_info(Session& session, Words, ReplyWriter& reply) {
-  const auto wall = std::chrono::duration_cast<Millis>(session.host().read_clock().wall);
-  reply.verbatim(session.describe(WallTime(wall)) + "\n");
-}
-
-void session_client_reply(Session& session, Words words, ReplyWriter& reply) {
-  if (equals_ignoring_case(words[2], "ON")) {
-    session.mute(false);
-    return reply.status("OK");
-  }
-  if (equals_ignoring_case(words[2], "OFF")) return session.mute(true);
-  if (!equals_ignoring_case(words[2], "SKIP")) return reply.raw_error(kSyntaxError);
-  if (!session.muted()) session.mute_next();
-}
-
-void session_client_no_evict(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
-void session_client_no_touch(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
-
-void session_client_tracking(Session&, Words words, ReplyWriter& reply) {
-  if (equals_ignoring_case(words[2], "OFF") && words.size() == 3) return reply.status("OK");
-  if (!equals_ignoring_case(words[2], "ON") && !equals_ignoring_case(words[2], "OFF")) {
-    return reply.raw_error(kSyntaxError);
-  }
-  reply.raw_error("ERR CLIENT TRACKING is not supported: stock changes all the time and must not be cached by clients");
-}
 
 // The server as others see it.
 
@@ -227,10 +162,5 @@ void session_role(Session& session, Words, ReplyWriter& reply) {
 }
 
 void session_module_list(Session&, Words, ReplyWriter& reply) { reply.array(0); }
-
-void session_cluster(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_readonly(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_readwrite(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
-void session_asking(Session&, Words, ReplyWriter& reply) { reply.raw_error(kNoCluster); }
 
 }  // namespace holdfast

@@ -18,6 +18,14 @@ class Session;
 /// Calls the function of a command. REQUIRES: its home is the session, its arity fits.
 void run_session_command(CommandId id, Session& session, Words words, ReplyWriter& reply);
 
+/// Whether a text can be a client's name: what CLIENT LIST shows unambiguously.
+bool is_client_label(std::string_view text) noexcept;
+inline constexpr std::string_view kBadClientName =
+    "ERR Client names cannot contain spaces, newlines or special characters.";
+
+/// The reply to `container` HELP: the container's subcommands, from the table.
+void write_help(std::string_view container, ReplyWriter& reply);
+
 /// A whole request's errors in Redis's words.
 inline constexpr std::string_view kSyntaxError = "ERR syntax error";
 inline constexpr std::string_view kNotInteger = "ERR value is not an integer or out of range";

@@ -1,6 +1,7 @@
 #include "server/shard.h"
 
 #include "protocol/check.h"
+#include "server/client_waits.h"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ RecordPosition Shard::OpenGroup::on_default_returns(const RecordStamp& stamp, co
 }
 
 Shard::Shard(const Settings& settings)
-    : settings_(settings), inventory_(settings.inventory, sink_), gate_(settings.threads) {}
+    : settings_(settings), inventory_(settings.inventory, sink_), gate_(settings.threads), watches_(settings.threads) {}
 
 void Shard::begin() {
   CHECK(open_ == nullptr);
@@ -46,7 +47,11 @@ void Shard::run(const CommandBlock& block, ThreadIndex from, const Now& now) {
 }
 
 void Shard::run_one(const StepCommand& command, ThreadIndex from, const Now& now) {
-  if (command.entry == nullptr) return forget_connection(command.address.connection, from);
+  if (command.entry == nullptr) {
+    if (command.wait_end == WaitEnd::forget) forget_watch(command.address.connection, from);
+    return end_waits_of(command, from, now);
+  }
+  if (command.entry->home == CommandHome::session) return run_message(command, from, now);
   reply_.clear();
   ReplyWriter reply(reply_, command.version);
   const bool may_wait = waits_.size() < kWaitsMax;
@@ -75,6 +80,7 @@ Group* Shard::hand_over() {
   if (at_log_ >= kGroupsAtLogMax && !open_->wants_seal()) return nullptr;
   Group* const sealed = open_;
   sealed->seal(inventory_.seal());
+  keep_notices();
   ++at_log_;
   open_next_group();
   return sealed;
@@ -85,6 +91,7 @@ void Shard::committed(Group& group, const Now& now) {
   --at_log_;
   inventory_.on_group_durable(group.ordinal(), group.first_lsn());
   gate_.release(group.ordinal());
+  release_notices(group.ordinal());
   spare_groups_.push_back(&group);
   if (!waits_.empty()) ask_waits(now, false);
 }
@@ -117,12 +124,29 @@ void Shard::ask_waits(const Now& now, bool end_all) {
 
 void Shard::end_waits(const Now& now) { ask_waits(now, true); }
 
-void Shard::forget_connection(ConnectionKey connection, ThreadIndex from) {
-  std::erase_if(waits_, [&](const Wait& wait) {
-    if (wait.from != from || wait.command.address.connection != connection) return false;
-    gate_.reply(from, wait.command.address, {}, {});  // nobody reads it; it gives the sender its credit back
-    return true;
-  });
+void Shard::forget_watch(ConnectionKey connection, ThreadIndex from) {
+  auto& watches = watches_[from.value()];
+  if (const auto found = watches.find(connection.index); found != watches.end()) watches.erase(found);
+}
+
+/// Of one connection. A reply that nobody reads gives the sender its credit back.
+void Shard::end_waits_of(const StepCommand& order, ThreadIndex from, const Now& now) {
+  for (std::size_t left = waits_.size(); left > 0; --left) {
+    Wait wait = std::move(waits_.front());
+    waits_.pop_front();
+    if (wait.from != from || wait.command.address.connection != order.address.connection) {
+      waits_.push_back(std::move(wait));
+      continue;
+    }
+    reply_.clear();
+    StepResult result;
+    if (order.wait_end == WaitEnd::fail) reply_ = kUnblocked;
+    if (order.wait_end == WaitEnd::answer) {
+      ReplyWriter reply(reply_, wait.command.version);
+      result = step(inventory_, *wait.command.entry, wait.command.words, now, reply, true);
+    }
+    gate_.reply(from, wait.command.address, result.rests_on, reply_);
+  }
 }
 
 }  // namespace holdfast

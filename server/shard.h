@@ -6,7 +6,7 @@
 #pragma once
 
 #include "server/gate.h"
-#include "server/step.h"
+#include "server/transaction_step.h"
 #include "storage/group.h"
 #include "storage/log_status.h"
 
@@ -53,7 +53,15 @@ class Shard {
 
   /// Answers every RESERVATION WAIT as things stand: the server stops.
   void end_waits(const Now& now);
+
+  /// Whether somebody listens to holdfast:items: what changes from here on is noted.
+  void set_noticing(bool on) { inventory_.set_noticing(on); }
+  /// Notices whose changes are durable, oldest first.
+  std::vector<ItemNotice> take_notices() { return std::exchange(ready_notices_, {}); }
+
   std::size_t waits() const noexcept { return waits_.size(); }
+  /// Replies that wait for the log.
+  std::size_t gate_waiting() const noexcept { return gate_.waiting(); }
   /// Whether no record and no reply waits for the log.
   bool idle() const noexcept { return open_->empty() && at_log_ == 0 && gate_.waiting() == 0; }
 
@@ -76,9 +84,27 @@ class Shard {
     HoldTime until;
   };
 
+  /// What a connection watches; another connection in the same place has another generation.
+  struct Watch {
+    std::uint32_t generation = 0;
+    WatchMark mark;
+  };
+  /// Notices that wait for their group.
+  struct GroupNotices {
+    GroupOrdinal group;
+    std::vector<ItemNotice> notices;
+  };
+
+  void run_message(const StepCommand& command, ThreadIndex from, const Now& now);
+  void watch(const StepCommand& command, ThreadIndex from, const Now& now);
+  void run_exec(const StepCommand& command, ThreadIndex from, const Now& now);
+  void run_first_notices(const StepCommand& command, ThreadIndex from, const Now& now);
+  void keep_notices();
+  void release_notices(GroupOrdinal durable);
   void run_one(const StepCommand& command, ThreadIndex from, const Now& now);
   void park(const StepCommand& command, ThreadIndex from, HoldTime until);
-  void forget_connection(ConnectionKey connection, ThreadIndex from);
+  void forget_watch(ConnectionKey connection, ThreadIndex from);
+  void end_waits_of(const StepCommand& order, ThreadIndex from, const Now& now);
   /// Asks the waits again; those whose time is over, or all, get an answer in any case.
   void ask_waits(const Now& now, bool end_all);
   void open_next_group();
@@ -95,6 +121,9 @@ class Shard {
   SpaceState space_ = SpaceState::ok;
   std::deque<Wait> waits_;
   HoldTime waits_due_ = HoldTime::max();
+  std::vector<boost::unordered_flat_map<std::uint32_t, Watch>> watches_;  // by thread, by index of the connection
+  std::deque<GroupNotices> notices_;                                      // oldest first
+  std::vector<ItemNotice> ready_notices_;
   std::string reply_;
 };
 

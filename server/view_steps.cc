@@ -2,6 +2,7 @@
 #include "server/glob.h"
 #include "server/option_reader.h"
 #include "server/replies.h"
+#include "server/view_keys.h"
 
 #include <fmt/format.h>
 
@@ -14,43 +15,12 @@ constexpr std::uint64_t kMembersMax = 10'000;     // that SMEMBERS answers
 constexpr std::uint64_t kRowsLookedAtMin = 1024;  // by one SSCAN, whatever its COUNT
 constexpr std::string_view kNotInteger = "value is not an integer or out of range";
 
-/// A key and the item it shows; no item when the key does not exist for that reason.
-struct KeyedItem {
-  KeyKind kind;
-  Item* item;
-};
-
-KeyedItem look_up_key(StepContext& context, std::string_view word) {
-  const ViewKey key = parse_view_key(word);
-  if (!key.item) return {KeyKind::foreign, nullptr};
-  Item* item = context.inventory.find(*key.item, context.now);
-  if (item == nullptr) {
-    context.rest_on_all();
-  } else {
-    context.rest_on(*item);
-  }
-  return {key.kind, item};
-}
-
-bool exists(const KeyedItem& key) {
-  return key.item != nullptr && (key.kind == KeyKind::stock || key.item->rows->live_users() > 0);
-}
-
-void wrong_type(StepContext& context) {
-  context.fail(Error(ErrorCode::wrong_type, "Operation against a key holding the wrong kind of value"));
-}
-
-void not_ours(StepContext& context, std::string_view key) {
-  context.fail(
-      Error::format(ErrorCode::err, "cannot write key '{}': only {{item}}:stock can be written", Echo(key).text()));
-}
-
 /// The buyers of word 1; nothing when there are none and `answer_none` has answered, or the key is of another type.
 template <class AnswerNone>
 Item* buyers_of(StepContext& context, AnswerNone answer_none) {
   const KeyedItem key = look_up_key(context, context.words[1]);
-  if (key.kind == KeyKind::stock && key.item != nullptr) return wrong_type(context), nullptr;
-  if (!exists(key)) return answer_none(), nullptr;
+  if (key.kind == KeyKind::stock && key.item != nullptr) return refuse_wrong_type(context), nullptr;
+  if (!key_exists(key)) return answer_none(), nullptr;
   return key.item;
 }
 
@@ -58,7 +28,7 @@ void add_stock(StepContext& context, std::int64_t delta) {
   const ViewKey key = parse_view_key(context.words[1]);
   if (key.kind != KeyKind::stock) {
     const KeyedItem buyers = look_up_key(context, context.words[1]);
-    return exists(buyers) ? wrong_type(context) : not_ours(context, context.words[1]);
+    return key_exists(buyers) ? refuse_wrong_type(context) : refuse_foreign_key(context, context.words[1]);
   }
   Item* item = context.find(*key.item);
   if (item == nullptr) return;
@@ -80,20 +50,14 @@ void add_word(StepContext& context, bool negative) {
 
 void step_get(StepContext& context) {
   const KeyedItem key = look_up_key(context, context.words[1]);
-  if (!exists(key)) return context.reply.null();
-  if (key.kind == KeyKind::buyers) return wrong_type(context);
+  if (!key_exists(key)) return context.reply.null();
+  if (key.kind == KeyKind::buyers) return refuse_wrong_type(context);
   context.reply.bulk(fmt::format_int(key.item->counters.available).c_str());
 }
 
 void step_set(StepContext& context) {
-  const ViewKey key = parse_view_key(context.words[1]);
-  if (key.kind == KeyKind::foreign) return not_ours(context, context.words[1]);
-  if (key.kind == KeyKind::buyers) return wrong_type(context);
-  const auto write = parse_stock_set(*key.item, context.words);
-  if (!write) return context.fail(write.error());
-  const auto outcome = context.inventory.set_stock(*write, context.now);
-  context.rest_on_all();
-  if (!outcome) return context.fail(outcome.error());
+  const auto outcome = write_stock_key(context, context.words);
+  if (!outcome) return;
   if (*outcome == Inventory::StockOutcome::not_written) return context.reply.null();
   context.reply.status("OK");
 }
@@ -105,14 +69,14 @@ void step_decr(StepContext& context) { add_stock(context, -1); }
 
 void step_exists(StepContext& context) {
   std::int64_t count = 0;
-  for (const auto word : context.words.subspan(1)) count += exists(look_up_key(context, word)) ? 1 : 0;
+  for (const auto word : context.words.subspan(1)) count += key_exists(look_up_key(context, word)) ? 1 : 0;
   context.rest_on_all();
   context.reply.integer(count);
 }
 
 void step_type(StepContext& context) {
   const KeyedItem key = look_up_key(context, context.words[1]);
-  context.reply.status(!exists(key) ? "none" : key.kind == KeyKind::stock ? "string" : "set");
+  context.reply.status(!key_exists(key) ? "none" : key.kind == KeyKind::stock ? "string" : "set");
 }
 
 /// All or nothing: no item is dropped while one of them may not be.

@@ -68,7 +68,7 @@ std::uint16_t Group::offset_of(const RecordStamp& stamp) {
 }
 
 RecordPosition Group::took_record() {
-  CHECK(bytes_.size() <= kBatchBytesMax - 2 * kBlockBytes && count_ < UINT32_MAX);
+  CHECK(bytes_.size() <= kGroupRecordBytesMax && count_ < UINT32_MAX);
   return count_++;
 }
 

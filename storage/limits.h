@@ -29,6 +29,9 @@ constexpr std::uint64_t batch_bytes_target(std::uint64_t segment_bytes) noexcept
   return std::min(kBatchBytesTarget, segment_bytes / 2);
 }
 
+/// What a group may hold at most: a batch is that, its header and its padding.
+inline constexpr std::uint64_t kGroupRecordBytesMax = kBatchBytesMax - 2 * kBlockBytes;
+
 /// No record on disk is longer. An item's record is the longest one: name, sale, product, currency and reason.
 inline constexpr std::size_t kRecordBytesMax = 1024;
 /// No record of a reservation is longer, with the longest user.

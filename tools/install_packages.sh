@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 
 # install_packages LIST: installs what is missing of a list and says so. Needs root and apt only when something is
-# missing; without them it names the missing packages and fails.
+# missing; without them it names the missing packages and fails. A line "PACKAGE unless PROGRAM" wants the package only
+# where that program is not found.
 install_packages() {
-  local package missing=()
+  local package unless program missing=()
   local -a wanted
   mapfile -t wanted < <(grep -v '^ *\(#\|$\)' "$1")
   if ! command -v dpkg-query >/dev/null; then
@@ -12,9 +13,10 @@ install_packages() {
     echo "  ${wanted[*]}" >&2
     return 1
   fi
-  for package in "${wanted[@]}"; do
+  while read -r package unless program; do
+    [[ $unless != unless ]] || ! command -v "$program" >/dev/null || continue
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
-  done
+  done < <(printf '%s\n' "${wanted[@]}")
   if ((${#missing[@]} == 0)); then
     echo "Packages: all ${#wanted[@]} are installed."
     return 0

@@ -25,7 +25,7 @@ void check_law(holdfast::test::ServerInMemory& server) {
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t size_max,
                                                unsigned seed) {
   if (seed % 2 == 0) return LLVMFuzzerMutate(data, size, size_max);
-  holdfast::test::CommandNoise noise(seed);
+  holdfast::test::CommandNoise noise(seed, false);
   const std::string requests = noise.stream(1 + static_cast<int>(seed / 2 % 4));
   if (size + requests.size() > size_max) return LLVMFuzzerMutate(data, size, size_max);
   std::uint8_t* const at = data + (size == 0 ? 0 : seed / 8 % size);

@@ -62,9 +62,10 @@ constexpr std::array<std::string_view, 3> kIds = {"00000000-0000-4000-8000-00000
                                                   "00000000-0000-4000-8000-000000000002",
                                                   "00000000-0000-4000-8000-00000000000A"};
 
-/// Commands whose replies show how the bytes came or what else the server did.
+/// Commands whose replies show how the bytes came or what else the server did, or that make messages come.
 bool shows_traffic(const CommandEntry& entry) {
-  constexpr std::string_view kNames[] = {"INFO", "MONITOR", "SLOWLOG", "LATENCY", "SHUTDOWN"};
+  constexpr std::string_view kNames[] = {"INFO",      "MONITOR",    "SLOWLOG",   "LATENCY",
+                                         "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"};
   if (std::find(std::begin(kNames), std::end(kNames), entry.name) != std::end(kNames)) return true;
   return entry.name == "CLIENT" && (entry.subcommand == "INFO" || entry.subcommand == "LIST");
 }
@@ -105,7 +106,7 @@ std::string CommandNoise::stream(int requests) {
 std::string CommandNoise::request() {
   const auto table = command_table();
   const CommandEntry* entry = &table[dice_.below(table.size())];
-  while (shows_traffic(*entry)) entry = &table[dice_.below(table.size())];
+  while (repeatable_ && shows_traffic(*entry)) entry = &table[dice_.below(table.size())];
   if (dice_.chance(1, 6)) return framed({"ITEM", "CREATE", word(), "STOCK", std::to_string(dice_.below(5))});
   if (dice_.chance(1, 6)) return framed({"RESERVE", dice_.chance(1, 2) ? "i" : "{s}a", word()});
   std::vector<std::string> words;

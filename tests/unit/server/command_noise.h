@@ -10,7 +10,8 @@ namespace holdfast::test {
 
 class CommandNoise {
  public:
-  explicit CommandNoise(std::uint64_t seed) : dice_(seed) {}
+  /// `repeatable`: only commands whose replies depend on the bytes alone, not on when they come.
+  CommandNoise(std::uint64_t seed, bool repeatable) : dice_(seed), repeatable_(repeatable) {}
 
   /// Bytes of about so many requests.
   std::string stream(int requests);
@@ -21,6 +22,7 @@ class CommandNoise {
   std::string framing_error();
 
   simulation::Dice dice_;
+  bool repeatable_;
 };
 
 }  // namespace holdfast::test

@@ -1,6 +1,9 @@
 #include "tests/unit/server/server_in_memory.h"
 
 #include "protocol/check.h"
+#include "server/item_notice.h"
+
+#include <fmt/format.h>
 
 namespace holdfast::test {
 namespace {
@@ -30,8 +33,11 @@ std::string ServerInMemory::take(Peer peer) { return std::exchange(peers_[peer].
 bool ServerInMemory::turn() {
   bool moved = false;
   for (Connected& peer : peers_) read(peer, moved);
+  moved |= ask_notices();
   moved |= run_shard();
   moved |= commit();
+  for (const ItemNotice& notice : shard_.take_notices()) pubsub_.publish(kItemsChannel, notice_json(notice));
+  moved |= answer_control();
   for (Connected& peer : peers_) write(peer, moved);
   return moved;
 }
@@ -64,8 +70,9 @@ void ServerInMemory::write(Connected& peer, bool& moved) {
     peer.session->sent(ready.size());
     moved = true;
   }
-  if (peer.session->finished()) {
+  if (peer.session->finished() || peer.session->overflowed()) {
     forget(peer.session->key());
+    peer.session->leave_channels();
     peer.session.reset();
     moved = true;
   }
@@ -74,14 +81,14 @@ void ServerInMemory::write(Connected& peer, bool& moved) {
 /// Runs what the sessions forwarded, and gives the sessions the replies that are ready.
 bool ServerInMemory::run_shard() {
   bool moved = !blocks_.empty();
+  shard_.set_noticing(pubsub_.wants_items());
   const auto blocks = std::exchange(blocks_, {});
   for (const auto& block : blocks) shard_.run(*block, ThreadIndex{}, now_);
   if (Group* group = shard_.hand_over(); group != nullptr) at_log_.push_back(group);
   while (auto replies = shard_.take_replies(ThreadIndex{})) {
     for (std::size_t i = 0; i < replies->size(); ++i) {
       const ReplyBlock::Reply reply = replies->reply(i);
-      Connected& peer = peers_[reply.address.connection.index];
-      if (peer.session != nullptr) peer.session->answer(reply.address.slot, reply.bytes);
+      answer(reply.address, reply.bytes);
     }
     shard_.give_back(std::move(replies));
     moved = true;
@@ -98,6 +105,46 @@ bool ServerInMemory::commit() {
     shard_.committed(*group, now_);
   }
   return true;
+}
+
+/// What commands asked of the keeper of the connections: there are no replicas and nobody is listed; who is to be killed
+/// is.
+bool ServerInMemory::answer_control() {
+  const auto orders = std::exchange(control_.orders, {});
+  const auto waits = std::exchange(control_.waits, {});
+  for (const ConnectionOrder& order : orders) {
+    std::int64_t count = 0;
+    for (Connected& peer : peers_) {
+      const bool meant = peer.session != nullptr && order.filter.matches(peer.session->facts(now_.wall));
+      if (!meant || order.kind == ConnectionOrder::Kind::list) continue;
+      ++count;
+      if (order.kind == ConnectionOrder::Kind::kill) peer.session->close();
+    }
+    answer(order.address, fmt::format(":{}\r\n", count));
+  }
+  for (const ClientWait& wait : waits) answer(wait.address, ":0\r\n");
+  return !orders.empty() || !waits.empty();
+}
+
+/// The next page of first notices for each who reads them.
+bool ServerInMemory::ask_notices() {
+  bool asked = false;
+  for (Connected& peer : peers_) {
+    if (peer.session == nullptr || !peer.session->wants_notices()) continue;
+    peer.session->ask_notices();
+    asked = true;
+  }
+  return asked;
+}
+
+void ServerInMemory::answer(ReplyAddress address, std::string_view bytes) {
+  Connected& peer = peers_[address.connection.index];
+  if (peer.session != nullptr) peer.session->answer(address.slot, bytes);
+}
+
+void ServerInMemory::push(ConnectionKey connection, std::string_view message) {
+  Connected& peer = peers_[connection.index];
+  if (peer.session != nullptr) peer.session->push(message);
 }
 
 ServerStatus ServerInMemory::status() {
@@ -120,7 +167,5 @@ void ServerInMemory::forward(const StepCommand& command) {
   blocks_.push_back(std::make_unique<CommandBlock>());
   CHECK(blocks_.back()->add(command));
 }
-
-void ServerInMemory::forget(ConnectionKey connection) { forward({nullptr, {connection, {}}, {}, {}}); }
 
 }  // namespace holdfast::test

@@ -8,17 +8,14 @@
 //   server.take(buyer)
 #pragma once
 
-#include "server/options.h"
-#include "server/session.h"
 #include "server/shard.h"
+#include "tests/unit/server/session_fixture.h"
 
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace holdfast::test {
 
-class ServerInMemory final : public SessionHost {
+class ServerInMemory final : public SessionHost, public Subscribers {
  public:
   using Peer = std::size_t;
 
@@ -41,16 +38,24 @@ class ServerInMemory final : public SessionHost {
 
   Shard& shard() noexcept { return shard_; }
 
-  // SessionHost.
+  // SessionHost and Subscribers.
 
   const Options& options() const override { return options_; }
+  void set_options(const Options& options) override { options_ = options; }
+  const Users& users() const override { return users_; }
+  void notice(std::string_view) override {}
   ServerStatus status() override;
   ClockReading read_clock() override;
   bool loading() const override { return false; }
   RequestBuffer& request_buffer() override { return *request_buffer_; }
   void forward(const StepCommand& command) override;
   bool has_credit() const override { return true; }
-  void forget(ConnectionKey connection) override;
+  PubSub& pubsub() override { return pubsub_; }
+  void push(ConnectionKey connection, std::string_view message) override;
+  void forget(ConnectionKey connection) override { forward({nullptr, {connection, {}}, {}, {}, WaitEnd::forget}); }
+  void end_waits(ConnectionKey connection, WaitEnd how) override { forward({nullptr, {connection, {}}, {}, {}, how}); }
+  Control& control() override { return control_; }
+  void shut_down() override {}
 
  private:
   struct Connected {
@@ -63,8 +68,14 @@ class ServerInMemory final : public SessionHost {
   void write(Connected& peer, bool& moved);
   bool run_shard();
   bool commit();
+  bool answer_control();
+  bool ask_notices();
+  void answer(ReplyAddress address, std::string_view bytes);
 
   Options options_;
+  Users users_;
+  PlayedControl control_;
+  PubSub pubsub_{*this};
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
   std::vector<Connected> peers_;
   std::vector<std::unique_ptr<CommandBlock>> blocks_;

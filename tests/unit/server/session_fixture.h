@@ -17,7 +17,26 @@ inline std::string request(std::initializer_list<std::string> words) {
   return bytes;
 }
 
-class PlayedHost final : public SessionHost {
+/// Keeps what commands ask of it for the test to look at and to answer.
+class PlayedControl final : public Control {
+ public:
+  void order(ConnectionOrder order) override { orders.push_back(std::move(order)); }
+  void wait(const ClientWait& wait) override { waits.push_back(wait); }
+  void monitor(ConnectionKey, bool on) override { monitored_ = on; }
+  bool may_monitor() const override { return room_for_monitors; }
+  void tell_monitors(std::string_view line) override { lines.emplace_back(line); }
+  void shut_down() override { ++shutdowns; }
+  ErrorCounts& errors() override { return error_counts; }
+
+  std::vector<ConnectionOrder> orders;
+  std::vector<ClientWait> waits;
+  std::vector<std::string> lines;
+  bool room_for_monitors = true;
+  int shutdowns = 0;
+  ErrorCounts error_counts;
+};
+
+class PlayedHost final : public SessionHost, public Subscribers {
  public:
   struct Forwarded {
     CommandId id;
@@ -27,6 +46,9 @@ class PlayedHost final : public SessionHost {
   };
 
   const Options& options() const override { return options_; }
+  void set_options(const Options& options) override { options_ = options; }
+  const Users& users() const override { return known; }
+  void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
   ClockReading read_clock() override {
     return {std::chrono::seconds(5), std::chrono::microseconds(1'700'000'000'123'456)};
@@ -38,22 +60,36 @@ class PlayedHost final : public SessionHost {
                          std::vector<std::string>(command.words.begin(), command.words.end())});
   }
   bool has_credit() const override { return credit; }
+  PubSub& pubsub() override { return pubsub_; }
+  void push(ConnectionKey connection, std::string_view message) override {
+    for (Session* session : sessions) {
+      if (session->key() == connection) session->push(message);
+    }
+  }
   void forget(ConnectionKey) override {}
+  void end_waits(ConnectionKey, WaitEnd) override {}
+  Control& control() override { return played; }
+  void shut_down() override { ++played.shutdowns; }
 
   ServerStatus server;
+  PlayedControl played;
+  Users known;
+  std::vector<std::string> notices;
   bool credit = true;
   std::vector<Forwarded> forwarded;
+  std::vector<Session*> sessions;  // that messages reach
 
  private:
   Options options_;
+  PubSub pubsub_{*this};
   std::unique_ptr<RequestBuffer> buffer_ = std::make_unique<RequestBuffer>();
 };
 
 /// A connection of it.
 class PlayedSession {
  public:
-  explicit PlayedSession(PlayedHost& host)
-      : session({7, 3}, 42, {"127.0.0.1:5000", "127.0.0.1:7379", 9}, WallTime(Millis(1'700'000'000'000)), host) {}
+  explicit PlayedSession(PlayedHost& host, ConnectionKey key = {7, 3})
+      : session(key, 42, {"127.0.0.1:5000", "127.0.0.1:7379", 9}, WallTime(Millis(1'700'000'000'000)), host) {}
 
   /// Sends bytes and returns what comes back at once.
   std::string send(std::string_view bytes) {

@@ -107,8 +107,10 @@ ReplyValue StepBench::execute(Inventory& inventory, const std::vector<std::strin
   const auto command = find_command(views);
   if (!command) {
     writer.error(command.error());
+    if (transaction_.is_open()) transaction_.abort();
     return ReplyValue::decode(bytes);
   }
+  if (execute_transaction(inventory, **command, views, writer)) return ReplyValue::decode(bytes);
   result_ = step(inventory, **command, views, now_, writer, wait_is_over);
   if (result_.waits != bytes.empty()) throw std::runtime_error("neither one reply nor a wait");
   if (!result_.waits) return ReplyValue::decode(bytes);
@@ -116,6 +118,38 @@ ReplyValue StepBench::execute(Inventory& inventory, const std::vector<std::strin
   waits.kind = ReplyValue::Kind::status;
   waits.text = "<waits>";
   return waits;
+}
+
+bool StepBench::execute_transaction(Inventory& inventory, const CommandEntry& entry, Words words, ReplyWriter& reply) {
+  result_ = {};
+  switch (entry.id) {
+    case CommandId::multi:
+      transaction_.begin();
+      return reply.status("OK"), true;
+    case CommandId::discard:
+      transaction_.clear();
+      return reply.status("OK"), true;
+    case CommandId::watch: {
+      const auto watched = transaction_.watch(words);
+      if (!watched) return reply.error(watched.error()), true;
+      if (*watched) watched_ = watch_mark(inventory, transaction_.watch_message()[1], now_);
+      return reply.status("OK"), true;
+    }
+    case CommandId::exec:
+      if (transaction_.is_aborted()) {
+        reply.error(Error(ErrorCode::exec_abort, "Transaction discarded because of previous errors."));
+      } else {
+        result_ = run_transaction(inventory, transaction_.pack(), watched_, now_, reply);
+      }
+      transaction_.clear();
+      return true;
+    default:
+      break;
+  }
+  if (!transaction_.is_open()) return false;
+  const auto queued = transaction_.queue(entry, words);
+  queued ? reply.status("QUEUED") : reply.error(queued.error());
+  return true;
 }
 
 int StepBench::sweep() {

@@ -7,7 +7,7 @@
 #include "tests/unit/server/record_tape.h"
 #include "tests/unit/server/reply_value.h"
 
-#include "server/step.h"
+#include "server/transaction_step.h"
 #include "storage/group.h"
 
 #include <memory>
@@ -57,6 +57,8 @@ class StepBench {
 
  private:
   ReplyValue execute(Inventory& inventory, const std::vector<std::string>& words, bool wait_is_over);
+  /// MULTI, EXEC, DISCARD, WATCH and what is queued between them; false: another command.
+  bool execute_transaction(Inventory& inventory, const CommandEntry& entry, Words words, ReplyWriter& reply);
   void inspect();
   void feed_replica();
 
@@ -71,6 +73,8 @@ class StepBench {
   Now now_{hold_time(1'000'000), wall_time(1'800'000'000'000), {}};
   RespVersion version_ = RespVersion::resp2;
   StepResult result_;
+  Transaction transaction_;
+  WatchMark watched_;
   bool broken_ = false;
 };
 

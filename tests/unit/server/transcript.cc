@@ -75,6 +75,9 @@ class ExpectationReader {
     if (text == "nil") return value;
     if (text == "*") {
       value.kind = ReplyValue::Kind::anything;
+    } else if (text.size() > 1 && text[0] == '-' && std::isalpha(static_cast<unsigned char>(text[1])) != 0) {
+      value.kind = ReplyValue::Kind::error;
+      value.text = text.substr(1);
     } else if (parse_integer(text, value.number)) {
       value.kind = ReplyValue::Kind::integer;
     } else {

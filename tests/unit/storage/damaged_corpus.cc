@@ -38,8 +38,8 @@ std::string outcome_of(SimulatedDisk& disk) {
 }  // namespace
 
 const std::string& new_corpus() {
-  static const std::string folder = std::getenv("HOLDFAST_CORPUS") != nullptr ? std::getenv("HOLDFAST_CORPUS") : "";
-  return folder;
+  static const std::string kFolder = std::getenv("HOLDFAST_CORPUS") != nullptr ? std::getenv("HOLDFAST_CORPUS") : "";
+  return kFolder;
 }
 
 void keep_damaged(SimulatedDisk disk, const std::string& folder, std::string_view outcome) {
