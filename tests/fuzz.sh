@@ -32,7 +32,7 @@ corpora=("$found")
 
 log=build/fuzz/$name.log
 echo "Fuzz: $name for $seconds s"
-if ! "build/fuzz/bin/${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+if ! "build/fuzz/bin/${name}_fuzz" -max_total_time="$seconds" -timeout=10 -entropic=0 -rss_limit_mb=1024 -print_final_stats=1 \
   -artifact_prefix="build/fuzz/$name-" "${corpora[@]}" >"$log" 2>&1; then
   tail -n 60 "$log"
   sed -n "s|.*Test unit written to \(.*\)|Replay: build/fuzz/bin/${name}_fuzz \1|p" "$log"
