@@ -31,7 +31,7 @@ struct Family {
   Entries subcommands;
 };
 
-std::vector<Family> families() {
+std::vector<Family> make_families() {
   std::vector<Family> all;
   for (const CommandEntry& entry : command_table()) {
     auto family = std::find_if(all.begin(), all.end(), [&](const Family& known) { return known.name == entry.name; });
@@ -43,6 +43,11 @@ std::vector<Family> families() {
     }
   }
   return all;
+}
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> kFamilies = make_families();
+  return kFamilies;
 }
 
 /// "get", "client", "client|id", in any case; nothing for another name.
@@ -277,7 +282,7 @@ void write_family_docs(ReplyWriter& reply, const Family& family) {
 }  // namespace
 
 void session_command(Session&, Words, ReplyWriter& reply) {
-  const auto all = families();
+  const auto& all = families();
   reply.array(all.size());
   for (const Family& family : all) write_family(reply, family);
 }
@@ -288,7 +293,7 @@ void session_command_count(Session&, Words, ReplyWriter& reply) {
 
 void session_command_info(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() == 2) return session_command(session, words, reply);
-  const auto all = families();
+  const auto& all = families();
   reply.array(words.size() - 2);
   for (const auto word : words.subspan(2)) {
     const Named named = find_named(all, word);
@@ -303,7 +308,7 @@ void session_command_info(Session& session, Words words, ReplyWriter& reply) {
 }
 
 void session_command_docs(Session&, Words words, ReplyWriter& reply) {
-  const auto all = families();
+  const auto& all = families();
   if (words.size() == 2) {
     reply.map(all.size());
     for (const Family& family : all) {
