@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace holdfast {
@@ -16,6 +17,14 @@ enum class CommandId : std::uint8_t {
 #undef HOLDFAST_STEP
 #undef HOLDFAST_SESSION
 };
+
+inline constexpr std::size_t kCommandCount = 0
+#define HOLDFAST_STEP(...) +1
+#define HOLDFAST_SESSION(...) +1
+#include "protocol/commands.def"
+#undef HOLDFAST_STEP
+#undef HOLDFAST_SESSION
+    ;
 
 enum class CommandHome : std::uint8_t { step, session };
 enum class CommandAccess : std::uint8_t { none, read, write };
@@ -45,8 +54,14 @@ using Words = std::span<const std::string_view>;
 /// number of words does not fit; its text is Redis's. REQUIRES: at least one word.
 Result<const CommandEntry*> find_command(Words words);
 
+/// The command of this name and subcommand, whatever the number of words; nothing when there is none.
+const CommandEntry* find_command_name(Words words) noexcept;
+
 /// Compares without regard to the case of ASCII letters. REQUIRES: `upper` is in upper case.
 bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcept;
+
+/// "reserve", "item|create": in lower case, as Redis shows commands.
+std::string full_name(const CommandEntry& command);
 
 /// "buyer" and so on; "any" when none is needed.
 std::string_view role_name(Role role) noexcept;

@@ -21,10 +21,6 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::string full_name(const CommandEntry& entry) {
-  return lower(entry.name) + (entry.subcommand.empty() ? "" : "|" + lower(entry.subcommand));
-}
-
 /// A command as clients see it: a name, the entry of that name if it is one by itself, and its subcommands.
 struct Family {
   std::string_view name;

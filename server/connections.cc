@@ -38,7 +38,11 @@ Session::Peer peer_of(int fd) {
 }  // namespace
 
 Connections::Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max)
-    : poller_(poller), host_(host), connections_max_(connections_max), buffer_(new char[kTurnBytesMax]) {}
+    : poller_(poller),
+      host_(host),
+      stats_(host.telemetry().stats),
+      connections_max_(connections_max),
+      buffer_(new char[kTurnBytesMax]) {}
 
 Connections::~Connections() { close_all(); }
 
@@ -58,7 +62,7 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   Connection* connection = find({static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(tag >> 32)});
   if (connection == nullptr) return;
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && (connection->events & EPOLLIN) == 0)) {
-    return close(*connection);
+    return close(*connection, CloseReason::broken);
   }
   if ((events & EPOLLOUT) != 0) mark_dirty(*connection);
   if ((events & (EPOLLIN | EPOLLHUP)) == 0) return;
@@ -86,9 +90,9 @@ void Connections::accept_some() {
 }
 
 void Connections::admit(FileDescriptor socket) {
-  ++counters_.received;
+  stats_.connections_received.add();
   if (open_count_ >= connections_max_) {
-    ++counters_.rejected;
+    stats_.connections_rejected.add();
     send(socket.get(), kTooMany.data(), kTooMany.size(), MSG_NOSIGNAL);
     return;
   }
@@ -102,7 +106,7 @@ void Connections::admit(FileDescriptor socket) {
   const std::uint32_t index = free_.back();
   const ConnectionKey key{index, generations_[index]};
   if (!poller_.add(socket.get(), tag(key), EPOLLIN)) {
-    ++counters_.rejected;
+    stats_.connections_rejected.add();
     return;
   }
   free_.pop_back();
@@ -110,7 +114,7 @@ void Connections::admit(FileDescriptor socket) {
   table_[index] = std::make_unique<Connection>(key, next_id_++, peer_of(socket.get()), WallTime(wall), host_);
   table_[index]->socket = std::move(socket);
   table_[index]->events = EPOLLIN;
-  ++open_count_;
+  stats_.connections.set(++open_count_);
 }
 
 // Input.
@@ -118,7 +122,7 @@ void Connections::admit(FileDescriptor socket) {
 void Connections::read(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
   if (size < 0) {
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection);
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection, CloseReason::broken);
     return;
   }
   if (size == 0) {
@@ -128,7 +132,7 @@ void Connections::read(Connection& connection) {
     watch(connection, connection.events & ~EPOLLIN);
     return mark_dirty(connection);
   }
-  counters_.input_bytes += static_cast<std::uint64_t>(size);
+  stats_.input_bytes.add(static_cast<std::uint64_t>(size));
   execute(connection, {buffer_.get(), static_cast<std::size_t>(size)});
 }
 
@@ -208,12 +212,14 @@ void Connections::write(Connection& connection, Millis now) {
   std::size_t sent = 0;
   if (!output.empty()) {
     const ssize_t size = send(connection.socket.get(), output.data(), output.size(), MSG_NOSIGNAL);
-    if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close(connection);
+    if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+      return close(connection, CloseReason::broken);
     sent = size > 0 ? static_cast<std::size_t>(size) : 0;
-    counters_.output_bytes += sent;
+    stats_.output_bytes.add(sent);
     connection.session.sent(sent);
   }
-  if (connection.session.finished()) return close(connection);
+  count_buffers(connection, connection.input.capacity(), connection.session.output_bytes());
+  if (connection.session.finished()) return close(connection, reason_of(connection));
   const bool all = sent == output.size();
   if (all != ((connection.events & EPOLLOUT) == 0)) {
     watch(connection, all ? connection.events & ~static_cast<std::uint32_t>(EPOLLOUT) : connection.events | EPOLLOUT);
@@ -237,23 +243,33 @@ void Connections::keep_time(Millis now) {
   for (const auto& connection : table_) {
     if (connection == nullptr || connection->stalled_since == Millis{}) continue;
     if (connection->session.output_bytes() > kOutputBytesMax && now - connection->stalled_since >= kStalledOutput) {
-      close(*connection);
+      close(*connection, CloseReason::stalled);
     }
   }
 }
 
 // The end.
 
-void Connections::close(Connection& connection) {
+CloseReason Connections::reason_of(const Connection& connection) const noexcept {
+  if (connection.sends_no_more) return CloseReason::peer;
+  return draining_ ? CloseReason::shutdown : connection.session.close_reason();
+}
+
+void Connections::count_buffers(Connection& connection, std::size_t input, std::size_t output) noexcept {
+  stats_.input_buffer_bytes.add(input - std::exchange(connection.input_counted, input));
+  stats_.output_buffer_bytes.add(output - std::exchange(connection.output_counted, output));
+}
+
+void Connections::close(Connection& connection, CloseReason reason) {
   const ConnectionKey key = connection.session.key();
-  counters_.commands += connection.session.commands();
-  counters_.error_replies += connection.session.error_replies();
+  stats_.connections_closed[static_cast<std::size_t>(reason)].add();
+  count_buffers(connection, 0, 0);
   if (connection.session.waits()) host_.forget(key);
   poller_.remove(connection.socket.get());
   ++generations_[key.index];
   free_.push_back(key.index);
   table_[key.index] = nullptr;
-  --open_count_;
+  stats_.connections.set(--open_count_);
 }
 
 void Connections::drain() {
@@ -272,18 +288,8 @@ void Connections::drain() {
 void Connections::close_all() {
   listener_.close();
   for (const auto& connection : table_) {
-    if (connection != nullptr) close(*connection);
+    if (connection != nullptr) close(*connection, CloseReason::shutdown);
   }
-}
-
-Connections::Counters Connections::counters() const {
-  Counters sum = counters_;
-  for (const auto& connection : table_) {
-    if (connection == nullptr) continue;
-    sum.commands += connection->session.commands();
-    sum.error_replies += connection->session.error_replies();
-  }
-  return sum;
 }
 
 }  // namespace holdfast

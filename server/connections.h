@@ -12,15 +12,6 @@ namespace holdfast {
 
 class Connections {
  public:
-  struct Counters {
-    std::uint64_t received = 0;
-    std::uint64_t rejected = 0;
-    std::uint64_t input_bytes = 0;
-    std::uint64_t output_bytes = 0;
-    std::uint64_t commands = 0;       // of connections that are gone; commands() adds the others
-    std::uint64_t error_replies = 0;  // likewise
-  };
-
   Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max);
   ~Connections();
 
@@ -49,7 +40,11 @@ class Connections {
   /// Whether input waits that could be executed now.
   bool has_work() const { return !ready_.empty() && host_.has_credit(); }
   std::uint32_t open_count() const noexcept { return open_count_; }
-  Counters counters() const;
+  /// The session of a connection, nothing when it is gone.
+  const Session* session(ConnectionKey key) noexcept {
+    const Connection* connection = find(key);
+    return connection == nullptr ? nullptr : &connection->session;
+  }
 
   /// The listener's tag; connections' tags are their keys.
   static constexpr std::uint64_t kListenerTag = UINT64_MAX;
@@ -70,6 +65,9 @@ class Connections {
     bool held_up = false;        // stopped in the middle of its input
     bool sends_no_more = false;  // the peer
     Millis stalled_since{};      // 0: its output is not stalled
+    // What of it stands in the thread's statistics.
+    std::size_t input_counted = 0;
+    std::size_t output_counted = 0;
   };
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
@@ -82,10 +80,13 @@ class Connections {
   void write(Connection& connection, Millis now);
   void watch(Connection& connection, std::uint32_t events);
   void mark_dirty(Connection& connection);
-  void close(Connection& connection);
+  void close(Connection& connection, CloseReason reason);
+  void count_buffers(Connection& connection, std::size_t input, std::size_t output) noexcept;
+  CloseReason reason_of(const Connection& connection) const noexcept;
 
   Poller& poller_;
   SessionHost& host_;
+  ThreadStats& stats_;
   std::uint32_t connections_max_;
   FileDescriptor listener_;
   bool listening_ = false;  // the poller watches the listener
@@ -98,7 +99,6 @@ class Connections {
   std::vector<ConnectionKey> scratch_;
   std::uint32_t open_count_ = 0;
   std::uint64_t next_id_ = 1;
-  Counters counters_;
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -1,5 +1,6 @@
 // INFO: sections of "name:value" lines that end in CR LF, with every field that a client library or tool is known to
 // parse, and Holdfast's own.
+#include "server/info_telemetry.h"
 #include "server/options.h"
 #include "server/session.h"
 #include "server/session_commands.h"
@@ -156,6 +157,13 @@ struct Section {
   void (*write)(Text&, const ServerStatus&);
 };
 
+/// Sections that are long: shown when they or ALL are asked for.
+struct LongSection {
+  std::string_view title;
+  void (*write)(Text&, const Telemetry&);
+};
+constexpr LongSection kLongSections[] = {{"Commandstats", write_commandstats}, {"Latencystats", write_latencystats}};
+
 constexpr Section kSections[] = {
     {"Server", server_section},           {"Clients", clients_section}, {"Memory", memory_section},
     {"Persistence", persistence_section}, {"Log", log_section},         {"Stats", stats_section},
@@ -163,14 +171,14 @@ constexpr Section kSections[] = {
     {"Errorstats", errorstats_section},   {"Cluster", cluster_section}, {"Keyspace", keyspace_section},
 };
 
-bool wanted(Words names, std::string_view title) {
-  if (names.empty()) return true;
+bool wanted(Words names, std::string_view title, bool by_default = true) {
+  if (names.empty()) return by_default;
   std::string upper(title);
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return equals_ignoring_case(name, upper) || equals_ignoring_case(name, "ALL") ||
-           equals_ignoring_case(name, "DEFAULT") || equals_ignoring_case(name, "EVERYTHING");
+           (by_default && equals_ignoring_case(name, "DEFAULT")) || equals_ignoring_case(name, "EVERYTHING");
   });
 }
 
@@ -179,11 +187,19 @@ bool wanted(Words names, std::string_view title) {
 void session_info(Session& session, Words words, ReplyWriter& reply) {
   const ServerStatus status = session.host().status();
   Text text;
+  const auto begin_section = [&](std::string_view title) {
+    if (!text.empty()) text += "\r\n";
+    text += fmt::format("# {}\r\n", title);
+  };
   for (const Section& section : kSections) {
     if (!wanted(words.subspan(1), section.title)) continue;
-    if (!text.empty()) text += "\r\n";
-    text += fmt::format("# {}\r\n", section.title);
+    begin_section(section.title);
     section.write(text, status);
+  }
+  for (const LongSection& section : kLongSections) {
+    if (!wanted(words.subspan(1), section.title, false)) continue;
+    begin_section(section.title);
+    section.write(text, session.host().telemetry());
   }
   reply.verbatim(text);
 }

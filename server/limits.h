@@ -70,6 +70,30 @@ inline constexpr std::size_t kPatternBytesMax = 128;
 /// SIGTERM: replies that are not taken by then are dropped.
 inline constexpr Millis kDrainMax{5000};
 
+// What SLOWLOG and LATENCY keep, as in Redis.
+
+inline constexpr std::size_t kSlowLogWordsMax = 32;
+inline constexpr std::size_t kSlowLogWordBytesMax = 128;
+inline constexpr std::size_t kLatencySamplesMax = 160;
+
+// What /metrics serves.
+
+/// Items looked at for a report, when too few are busy.
+inline constexpr std::uint32_t kReportLooksMax = 2000;
+/// Items whose memory one report counts.
+inline constexpr std::size_t kReportMemoryItemsMax = 256;
+/// How long a scrape waits for the shard's answer, and how often it looks for it.
+inline constexpr Millis kReportWait{100};
+inline constexpr Millis kReportPoll{1};
+/// Connections to the metrics port at once; one more displaces the one that has been idle longest.
+inline constexpr std::size_t kMetricsConnectionsMax = 32;
+/// Bytes of the line and headers of a request.
+inline constexpr std::uint32_t kMetricsHeaderBytesMax = 8 * 1024;
+/// Until a request is whole, and until its answer is taken.
+inline constexpr Millis kMetricsDeadline{5000};
+/// Between the requests of a connection.
+inline constexpr Millis kMetricsIdle{60'000};
+
 // Time.
 
 /// The sweep is at most this late: looked at this often while the thread is busy, and by a timer when it is not.
@@ -84,6 +108,7 @@ static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply 
 static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
 static_assert(kOutputBytesMax < kReplyBytesMax);
 static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
+static_assert(kReportPoll < kReportWait && kReportWait < kMetricsDeadline && kMetricsDeadline < kMetricsIdle);
 static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);
 
 }  // namespace holdfast

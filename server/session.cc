@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::string_view kLoadingText = "LOADING Holdfast is loading the log into memory";
+constexpr std::string_view kLoadingText = "Holdfast is loading the log into memory";
 
 /// Commands whose reply may be large. While one is on its way, no further command of its connection is executed, so that
 /// at most one such reply waits.
@@ -35,7 +35,7 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host), stats_(host.telemetry().stats), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -51,6 +51,7 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
     if (parsed.outcome == RespParser::Outcome::failed) {
       refuse(parser_.error());
+      close_reason_ = CloseReason::protocol;
       closing_ = true;
       break;
     }
@@ -61,18 +62,19 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
 }
 
 void Session::execute(Words words) {
-  ++commands_;
+  stats_.requests.add();
   mute_this_ = std::exchange(mute_after_, false);
   const auto found = find_command(words);
   if (!found) {
-    if (is_http(words[0])) return close();
+    if (is_http(words[0])) return close_reason_ = CloseReason::protocol, close();
+    reject(find_command_name(words));
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
   last_ = &entry;
   if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
-    ReplyWriter(replies_.begin(), version_).raw_error(kLoadingText);
-    return replies_.end(silent());
+    reject(&entry);
+    return refuse(Error(ErrorCode::loading, kLoadingText));
   }
   if (entry.home == CommandHome::session) return execute_here(entry, words);
   forward(entry, words);
@@ -83,7 +85,9 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
   const std::size_t begin = out.size();
   ReplyWriter reply(out, version_);
   run_session_command(entry.id, *this, words, reply);
-  if (out.size() > begin && out[begin] == '-') ++error_replies_;
+  const bool failed = out.size() > begin && out[begin] == '-';
+  if (failed) stats_.count_error(std::string_view(out).substr(begin));
+  host_.telemetry().note_session(entry, words, failed, {peer_.address, name_});
   replies_.end(silent());
 }
 
@@ -98,13 +102,20 @@ void Session::forward(const CommandEntry& entry, Words words) {
 }
 
 void Session::refuse(const Error& error) {
-  ++error_replies_;
-  ReplyWriter(replies_.begin(), version_).error(error);
+  std::string& out = replies_.begin();
+  const std::size_t begin = out.size();
+  ReplyWriter(out, version_).error(error);
+  stats_.count_error(std::string_view(out).substr(begin));
   replies_.end(silent());
 }
 
+/// A command that is known is not executed.
+void Session::reject(const CommandEntry* entry) {
+  if (entry != nullptr) stats_.commands[static_cast<std::size_t>(entry->id)].rejected.add();
+}
+
 void Session::answer(ReplySlot slot, std::string_view bytes) {
-  if (!bytes.empty() && bytes.front() == '-') ++error_replies_;
+  if (!bytes.empty() && bytes.front() == '-') stats_.count_error(bytes);
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
 }
@@ -117,13 +128,7 @@ void Session::reset() {
 
 std::string Session::describe(WallTime now) const {
   const auto age = std::max<std::int64_t>(0, (now - began_).count() / 1000);
-  std::string command = "NULL";
-  if (last_ != nullptr) {
-    command =
-        last_->subcommand.empty() ? std::string(last_->name) : fmt::format("{}|{}", last_->name, last_->subcommand);
-    std::transform(command.begin(), command.end(), command.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  }
+  const std::string command = last_ != nullptr ? full_name(*last_) : "NULL";
   return fmt::format(
       "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 "
       "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user=default redir=-1 resp={} "

@@ -9,6 +9,7 @@
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
+#include "server/telemetry.h"
 #include "storage/clock.h"
 
 #include <string>
@@ -23,6 +24,8 @@ class SessionHost {
   virtual ~SessionHost() = default;
   virtual const Options& options() const = 0;
   virtual ServerStatus status() = 0;
+  /// What the thread counts about its work.
+  virtual Telemetry& telemetry() = 0;
   virtual ClockReading read_clock() = 0;
   /// Whether the log is still being replayed; then items cannot be asked.
   virtual bool loading() const = 0;
@@ -72,6 +75,8 @@ class Session {
   bool finished() const noexcept { return closing_ && replies_.open_count() == 0 && replies_.ready().empty(); }
   /// The peer sends no more, or the server stops: as QUIT without its reply.
   void close() noexcept { closing_ = true; }
+  /// Why it is closing, as far as it is its own doing.
+  CloseReason close_reason() const noexcept { return close_reason_; }
 
   // For the commands (session_commands.cc and others).
 
@@ -80,6 +85,7 @@ class Session {
   SessionHost& host() noexcept { return host_; }
   RespVersion version() const noexcept { return version_; }
   void set_version(RespVersion version) noexcept { version_ = version; }
+  const Peer& peer() const noexcept { return peer_; }
   const std::string& name() const noexcept { return name_; }
   void set_name(std::string_view name) { name_ = name; }
   void set_library(std::string_view name) { library_ = name; }
@@ -92,31 +98,30 @@ class Session {
   void reset();
   /// The fields of CLIENT INFO, one line.
   std::string describe(WallTime now) const;
-  std::uint64_t commands() const noexcept { return commands_; }
-  std::uint64_t error_replies() const noexcept { return error_replies_; }
 
  private:
   void execute(Words words);
   void execute_here(const CommandEntry& entry, Words words);
   void forward(const CommandEntry& entry, Words words);
   void refuse(const Error& error);
+  void reject(const CommandEntry* entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
+  ThreadStats& stats_;
   RespParser parser_;
   ReplyQueue replies_;
   ConnectionKey key_;
   std::uint64_t id_;
   RespVersion version_ = RespVersion::resp2;
   bool closing_ = false;
+  CloseReason close_reason_ = CloseReason::quit;
   bool muted_ = false;       // CLIENT REPLY OFF
   bool mute_this_ = false;   // CLIENT REPLY SKIP came just before
   bool mute_after_ = false;  // CLIENT REPLY SKIP is this one
   bool waits_ = false;
   bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
-  std::uint64_t commands_ = 0;
-  std::uint64_t error_replies_ = 0;
   const CommandEntry* last_ = nullptr;
   std::string name_, library_, library_version_;
   Peer peer_;

@@ -5,8 +5,10 @@
 //   hand_over() -> the open group, sealed, for the log        committed(group) -> its replies become ready
 #pragma once
 
+#include "server/busy_items.h"
 #include "server/gate.h"
 #include "server/step.h"
+#include "server/thread_stats.h"
 #include "storage/group.h"
 #include "storage/log_status.h"
 
@@ -24,7 +26,8 @@ class Shard {
     bool sweeps = true;
   };
 
-  explicit Shard(const Settings& settings);
+  /// `stats`: of the shard's thread.
+  Shard(const Settings& settings, ThreadStats& stats);
 
   /// For recovery, before begin().
   Inventory& inventory() noexcept { return inventory_; }
@@ -54,6 +57,10 @@ class Shard {
   /// Answers every RESERVATION WAIT as things stand: the server stops.
   void end_waits(const Now& now);
   std::size_t waits() const noexcept { return waits_.size(); }
+  /// The items that commands ask for most.
+  const BusyItems& busy_items() const noexcept { return busy_; }
+  /// Tells the thread's statistics how things stand; O(1).
+  void publish(const Now& now);
   /// Whether no record and no reply waits for the log.
   bool idle() const noexcept { return open_->empty() && at_log_ == 0 && gate_.waiting() == 0; }
 
@@ -66,6 +73,7 @@ class Shard {
     RecordPosition on_forget(const RecordStamp& stamp, const ForgetRecord& record) override;
     RecordPosition on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) override;
     Group* group = nullptr;
+    ThreadStats* stats = nullptr;
   };
 
   /// A RESERVATION WAIT that waits, with the words of its own.
@@ -76,7 +84,9 @@ class Shard {
     HoldTime until;
   };
 
-  void run_one(const StepCommand& command, ThreadIndex from, const Now& now);
+  /// Returns the item that the command was for, if any.
+  StepResult run_one(const StepCommand& command, ThreadIndex from, const Now& now, std::chrono::nanoseconds arrived);
+  void count(const CommandEntry& entry, const StepResult& result);
   void park(const StepCommand& command, ThreadIndex from, HoldTime until);
   void forget_connection(ConnectionKey connection, ThreadIndex from);
   /// Asks the waits again; those whose time is over, or all, get an answer in any case.
@@ -84,6 +94,8 @@ class Shard {
   void open_next_group();
 
   Settings settings_;
+  ThreadStats& stats_;
+  BusyItems busy_;
   OpenGroup sink_;
   Inventory inventory_;
   Gate gate_;

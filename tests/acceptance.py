@@ -13,6 +13,7 @@ import argparse
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Several servers at once would want the same port for it.
+OFF = ["--metrics-port", "0"]
 READY_SECONDS, STOP_SECONDS = 60, 60
 # How the bytes of each request travel; every mode must give the same replies.
 RESP_MODES = ([], ["--split", "1"], ["--split", "7"], ["--merge"])
@@ -79,7 +82,7 @@ class Server:
 
     def __init__(self, program):
         self.folder, self.port = tempfile.mkdtemp(prefix="holdfast-acceptance-"), free_port()
-        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port)]
+        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), *OFF]
         self.process = subprocess.Popen(words)
         for _ in range(READY_SECONDS * 10):
             if answers(self.port):
@@ -108,7 +111,7 @@ class Server:
 def core(folder, args, without):
     script = str(folder / "core/suite.py")
     quick = ["--quick"] if args.quick else []
-    return run([sys.executable, script, "--server", str(args.server), "--only", rows(script, without), *quick])
+    return run([sys.executable, script, "--server", shlex.join([str(args.server), *OFF]), "--only", rows(script, without), *quick])
 
 
 def resp(folder, args, without):

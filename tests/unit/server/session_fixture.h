@@ -28,6 +28,7 @@ class PlayedHost final : public SessionHost {
 
   const Options& options() const override { return options_; }
   ServerStatus status() override { return server; }
+  Telemetry& telemetry() override { return telemetry_; }
   ClockReading read_clock() override {
     return {std::chrono::seconds(5), std::chrono::microseconds(1'700'000'000'123'456)};
   }
@@ -46,6 +47,7 @@ class PlayedHost final : public SessionHost {
 
  private:
   Options options_;
+  Telemetry telemetry_{options_};
   std::unique_ptr<RequestBuffer> buffer_ = std::make_unique<RequestBuffer>();
 };
 
