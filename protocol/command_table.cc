@@ -17,6 +17,27 @@ constexpr CommandEntry kCommands[] = {
 #undef HOLDFAST_SESSION
 };
 
+constexpr RoleEntry kRoles[] = {
+#define HOLDFAST_ROLE(id, summary) {Role::id, #id, summary},
+#include "protocol/roles.def"
+#undef HOLDFAST_ROLE
+};
+static_assert(std::size(kRoles) <= 8, "a RoleMask has a bit for each");
+
+/// Deny by default, as far as the table itself can be wrong: what touches an item needs a role that a user must be
+/// given, and only a connection's own handshake is open to everybody.
+constexpr bool roles_are_declared() {
+  for (const CommandEntry& entry : kCommands) {
+    const bool general = entry.role == Role::open || entry.role == Role::any;
+    if (general && (entry.key > 0 || entry.access == CommandAccess::write)) return false;
+    const bool handshake = entry.id == CommandId::auth || entry.id == CommandId::hello || entry.id == CommandId::quit ||
+                           entry.id == CommandId::reset;
+    if ((entry.role == Role::open) != handshake) return false;
+  }
+  return true;
+}
+static_assert(roles_are_declared(), "commands.def gives a command away, or keeps somebody from authenticating");
+
 constexpr std::size_t kNameBytesMax = 128;       // what an error text repeats of a name
 constexpr std::size_t kArgumentsBytesMax = 128;  // and of the arguments behind it
 constexpr std::size_t kBuckets = 512;            // a power of two, a few times the number of commands
@@ -118,11 +139,17 @@ bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcep
                     [](char a, char b) { return to_upper(a) == b; });
 }
 
-std::string full_name(const CommandEntry& command) { return full_name(command.name, command.subcommand); }
+std::string full_name(const CommandEntry& entry) { return full_name(entry.name, entry.subcommand); }
 
-std::string_view role_name(Role role) noexcept {
-  constexpr std::array<std::string_view, 7> kNames = {"any", "reader", "buyer", "loader", "relay", "admin", "metrics"};
-  return kNames[static_cast<std::size_t>(role)];
+std::span<const RoleEntry> role_table() noexcept { return kRoles; }
+
+std::string_view role_name(Role role) noexcept { return kRoles[static_cast<std::size_t>(role)].name; }
+
+const RoleEntry* find_role(std::string_view name) noexcept {
+  const auto found = std::find_if(std::begin(kRoles), std::end(kRoles), [&](const RoleEntry& entry) {
+    return entry.name == name && entry.role != Role::open && entry.role != Role::any;
+  });
+  return found == std::end(kRoles) ? nullptr : found;
 }
 
 }  // namespace holdfast

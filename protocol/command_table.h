@@ -28,7 +28,26 @@ inline constexpr std::size_t kCommandCount = 0
 
 enum class CommandHome : std::uint8_t { step, session };
 enum class CommandAccess : std::uint8_t { none, read, write };
-enum class Role : std::uint8_t { any, reader, buyer, loader, relay, admin, metrics };
+enum class Role : std::uint8_t {
+#define HOLDFAST_ROLE(id, ...) id,
+#include "protocol/roles.def"
+#undef HOLDFAST_ROLE
+};
+
+/// A set of roles: what a connection may do is one comparison with a command's.
+using RoleMask = std::uint8_t;
+constexpr RoleMask role_bit(Role role) noexcept { return static_cast<RoleMask>(1U << static_cast<unsigned>(role)); }
+/// What a connection may do before it has authenticated.
+inline constexpr RoleMask kOpenRoles = role_bit(Role::open);
+/// What it may do where no users are configured.
+inline constexpr RoleMask kAllRoles = 0xff;
+
+/// One line of roles.def.
+struct RoleEntry {
+  Role role;
+  std::string_view name;
+  std::string_view summary;
+};
 
 /// One line of commands.def.
 struct CommandEntry {
@@ -60,10 +79,14 @@ const CommandEntry* find_command_name(Words words) noexcept;
 /// Compares without regard to the case of ASCII letters. REQUIRES: `upper` is in upper case.
 bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcept;
 
-/// "reserve", "item|create": in lower case, as Redis shows commands.
-std::string full_name(const CommandEntry& command);
+/// "get" or "client|id": the name as errors, COMMAND and ACL show it.
+std::string full_name(const CommandEntry& entry);
 
-/// "buyer" and so on; "any" when none is needed.
+/// All roles in the table's order, indexed by Role.
+std::span<const RoleEntry> role_table() noexcept;
+/// "buyer" and so on.
 std::string_view role_name(Role role) noexcept;
+/// A role that a user can have; nothing for another name.
+const RoleEntry* find_role(std::string_view name) noexcept;
 
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 // COMMAND and its subcommands, in Redis 7's shapes, all from the command table.
 #include "protocol/check.h"
+#include "server/command_categories.h"
 #include "server/glob.h"
 #include "server/session.h"
 #include "server/session_commands.h"
@@ -13,6 +14,7 @@ namespace holdfast {
 namespace {
 
 using Entries = std::vector<const CommandEntry*>;
+using Names = std::vector<std::string_view>;
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -58,23 +60,25 @@ Named find_named(const std::vector<Family>& all, std::string_view name) {
   return {};
 }
 
-void write_statuses(ReplyWriter& reply, const std::vector<std::string_view>& names) {
+template <class Texts>
+void write_statuses(ReplyWriter& reply, const Texts& names) {
   reply.set(names.size());
-  for (const auto name : names) reply.status(name);
+  for (const auto& name : names) reply.status(name);
 }
 
-std::vector<std::string_view> flags_of(const CommandEntry& entry) {
+Names flags_of(const CommandEntry& entry) {
   if (entry.access == CommandAccess::write) return {"write", "denyoom"};
   if (entry.access == CommandAccess::read) return {"readonly"};
   if (entry.role == Role::admin) return {"admin", "noscript", "loading", "stale"};
+  if (entry.role == Role::open) return {"noscript", "loading", "stale", "no_auth"};
   return {"noscript", "loading", "stale"};
 }
 
-std::vector<std::string_view> categories_of(const CommandEntry& entry) {
-  if (entry.access == CommandAccess::write) return {"@write", "@slow"};
-  if (entry.access == CommandAccess::read) return {"@read", "@slow"};
-  if (entry.role == Role::admin) return {"@admin", "@slow", "@dangerous"};
-  return {"@slow", "@connection"};
+/// Redis prefixes them here, and only here.
+std::vector<std::string> marked_categories(const CommandEntry& entry) {
+  std::vector<std::string> marked;
+  for (const auto category : categories_of(entry)) marked.push_back(std::string("@").append(category));
+  return marked;
 }
 
 /// EXISTS and DEL take any number of keys.
@@ -88,9 +92,9 @@ void write_key_specs(ReplyWriter& reply, const CommandEntry& entry) {
   reply.map(3);
   reply.bulk("flags");
   if (entry.access == CommandAccess::write) {
-    write_statuses(reply, {"RW", "access", "update"});
+    write_statuses(reply, Names{"RW", "access", "update"});
   } else {
-    write_statuses(reply, {"RO", "access"});
+    write_statuses(reply, Names{"RO", "access"});
   }
   reply.bulk("begin_search");
   reply.map(2);
@@ -119,11 +123,11 @@ void write_info(ReplyWriter& reply, std::string_view name, const CommandEntry* e
   reply.bulk(name);
   reply.integer(entry != nullptr ? entry->arity : -2);
   const int key = entry != nullptr ? entry->key : 0;
-  write_statuses(reply, entry != nullptr ? flags_of(*entry) : std::vector<std::string_view>{});
+  write_statuses(reply, entry != nullptr ? flags_of(*entry) : Names{});
   reply.integer(key);
   reply.integer(key == 0 ? 0 : takes_keys(*entry) ? -1 : key);
   reply.integer(key == 0 ? 0 : 1);
-  write_statuses(reply, entry != nullptr ? categories_of(*entry) : std::vector<std::string_view>{"@slow"});
+  write_statuses(reply, entry != nullptr ? marked_categories(*entry) : std::vector<std::string>{"@slow"});
   reply.set(0);
   if (entry != nullptr) {
     write_key_specs(reply, *entry);
@@ -213,7 +217,7 @@ void write_argument(ReplyWriter& reply, const Argument& argument, bool key) {
   }
   if (argument.optional) {
     reply.bulk("flags");
-    write_statuses(reply, {"optional"});
+    write_statuses(reply, Names{"optional"});
   }
 }
 
@@ -316,9 +320,7 @@ void session_command_list(Session&, Words words, ReplyWriter& reply) {
   const auto add = [&](const std::string& name, const CommandEntry* entry) {
     if (pattern && (words[4].size() > kPatternBytesMax || !glob_matches(words[4], name, true))) return;
     if (category) {
-      if (entry == nullptr) return;
-      const auto categories = categories_of(*entry);
-      if (std::find(categories.begin(), categories.end(), "@" + lower(words[4])) == categories.end()) return;
+      if (entry == nullptr || !is_in_category(*entry, words[4])) return;
     }
     if (!filtered || pattern || category) names.push_back(name);
   };

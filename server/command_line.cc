@@ -1,8 +1,8 @@
-// The shell around CLI11 and toml++: texts come out of them, and the options' own table judges these.
+// The shell around CLI11: texts come out of it, and the options' own table judges these.
+#include "server/config_file.h"
 #include "server/options.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 
 #include <map>
@@ -25,7 +25,8 @@ std::string help_text(const OptionEntry& entry) {
 
 void declare(CLI::App& app, Given& given) {
   app.set_version_flag("--version", "holdfastd " HOLDFAST_VERSION);
-  app.add_option("--config", given.config, "TOML file whose keys are these options; arguments win over it.")
+  app.add_option("--config", given.config,
+                 "TOML file whose keys are these options, with users in [users.NAME]; arguments win over it.")
       ->type_name("FILE");
   for (const OptionEntry& entry : option_table()) {
     const std::string flag = fmt::format("--{}", entry.name);
@@ -43,35 +44,21 @@ void declare(CLI::App& app, Given& given) {
   }
 }
 
-Result<std::string> text_of(std::string_view key, const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* number = node.as_integer()) return fmt::format_int(number->get()).str();
-  if (const auto* flag = node.as_boolean()) return std::string(flag->get() ? "yes" : "no");
-  return Error::format(ErrorCode::bad_option, "{}: wants a text, a whole number, true or false", key);
-}
-
-Result<void> read_file(const std::string& path, Options& options) {
-  const toml::table table = toml::parse_file(path);
-  for (const auto& [key, node] : table) {
-    const OptionEntry* entry = find_option(key.str());
-    const auto line = node.source().begin.line;
-    if (entry == nullptr) {
-      return Error::format(ErrorCode::bad_option, "{}:{}: unknown key '{}'", path, line, Echo(key.str()).text());
-    }
-    const auto text = text_of(key.str(), node);
-    const auto set = text ? entry->set(options, *entry, *text) : Result<void>(text.error());
-    if (!set) return Error::format(ErrorCode::bad_option, "{}:{}: {}", path, line, set.error().text());
-  }
-  return {};
-}
-
-Result<void> apply(const Given& given, Options& options) {
-  if (!given.config.empty()) HOLDFAST_TRY(read_file(given.config, options));
+Result<void> apply(const Given& given, CommandLine& line) {
+  if (!given.config.empty()) HOLDFAST_TRY(read_config_file(given.config, line));
   for (const auto& [name, text] : given.values) {
     const OptionEntry* entry = find_option(name);
-    HOLDFAST_TRY(entry->set(options, *entry, text));
+    HOLDFAST_TRY(entry->set(line.options, *entry, text));
   }
-  return check_options(options);
+  return check_options(line.options, line.users);
+}
+
+CommandLine leave(int status, std::string text) {
+  CommandLine line;
+  line.leave = true;
+  line.exit_status = status;
+  line.text = std::move(text);
+  return line;
 }
 
 }  // namespace
@@ -83,18 +70,15 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   try {
     declare(app, given);
     app.parse(argc, argv);
-    if (const auto applied = apply(given, line.options); !applied) {
-      return {line.options, true, kUsageStatus, fmt::format("holdfastd: {}\n", applied.error().text())};
+    if (const auto applied = apply(given, line); !applied) {
+      return leave(kUsageStatus, fmt::format("holdfastd: {}\n", applied.error().text()));
     }
   } catch (const CLI::Success& success) {
     std::ostringstream out;
     app.exit(success, out, out);
-    return {line.options, true, 0, out.str()};
+    return leave(0, out.str());
   } catch (const CLI::ParseError& error) {
-    return {line.options, true, kUsageStatus, fmt::format("holdfastd: {} (--help shows all options)\n", error.what())};
-  } catch (const toml::parse_error& error) {
-    return {line.options, true, kUsageStatus,
-            fmt::format("holdfastd: {}:{}: {}\n", given.config, error.source().begin.line, error.description())};
+    return leave(kUsageStatus, fmt::format("holdfastd: {} (--help shows all options)\n", error.what()));
   }
   return line;
 }

@@ -27,8 +27,12 @@ constexpr FixedParameter kFixed[] = {
     {"requirepass", ""},
     {"save", ""},
     {"slave-read-only", "yes"},
-    {"timeout", "0"},
 };
+
+bool is_fixed(std::string_view name) noexcept {
+  return std::any_of(std::begin(kFixed), std::end(kFixed),
+                     [&](const FixedParameter& fixed) { return fixed.name == name; });
+}
 
 bool wanted(Words patterns, std::string_view name) noexcept {
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
@@ -36,7 +40,42 @@ bool wanted(Words patterns, std::string_view name) noexcept {
   });
 }
 
+/// Sets what one name and value of CONFIG SET say; the error is Redis's.
+Result<void> set_option(std::string_view word, std::string_view value, std::vector<const OptionEntry*>& set,
+                        Options& options) {
+  std::string name(word);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const OptionEntry* entry = find_option(name);
+  if (entry == nullptr && !is_fixed(name)) {
+    return Error::format(ErrorCode::err, "Unknown option or number of arguments for CONFIG SET - '{}'",
+                         word.substr(0, 128));
+  }
+  const auto failed = [&](std::string_view why) {
+    return Error::format(ErrorCode::err, "CONFIG SET failed (possibly related to argument '{}') - {}", name, why);
+  };
+  if (entry == nullptr || !entry->live) return failed("can't set immutable config");
+  if (std::find(set.begin(), set.end(), entry) != set.end()) return failed("duplicate parameter");
+  set.push_back(entry);
+  const auto done = entry->set(options, *entry, value);
+  if (done) return {};
+  std::string_view why = done.error().text();
+  if (why.starts_with(entry->name)) why.remove_prefix(entry->name.size() + 2);  // "name: "
+  return failed(why);
+}
+
 }  // namespace
+
+void session_config_set(Session& session, Words words, ReplyWriter& reply) {
+  if (words.size() % 2 != 0) return reply.raw_error(kSyntaxError);
+  Options options = session.host().options();
+  std::vector<const OptionEntry*> set;
+  for (std::size_t i = 2; i < words.size(); i += 2) {
+    if (const auto done = set_option(words[i], words[i + 1], set, options); !done) return reply.error(done.error());
+  }
+  session.host().set_options(options);
+  reply.status("OK");
+}
 
 void session_config_get(Session& session, Words words, ReplyWriter& reply) {
   const Words patterns = words.subspan(2);

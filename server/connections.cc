@@ -1,56 +1,19 @@
 #include "server/connections.h"
 
 #include "protocol/check.h"
+#include "server/options.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
 namespace holdfast {
-namespace {
 
-constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
-
-std::string address_text(const sockaddr_storage& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
-    return fmt::format("{}:{}", text.data(), ntohs(v4.sin_port));
-  }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-  inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
-  return fmt::format("[{}]:{}", text.data(), ntohs(v6.sin6_port));
-}
-
-Session::Peer peer_of(int fd) {
-  sockaddr_storage peer{}, local{};
-  socklen_t peer_size = sizeof peer, local_size = sizeof local;
-  const bool known = getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) == 0;
-  if (!known) return {"?:0", "?:0", fd};
-  return {address_text(peer), address_text(local), fd};
-}
-
-}  // namespace
-
-Connections::Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max)
-    : poller_(poller),
-      host_(host),
-      stats_(host.telemetry().stats),
-      connections_max_(connections_max),
-      buffer_(new char[kTurnBytesMax]) {}
+Connections::Connections(Poller& poller, SessionHost& host)
+    : poller_(poller), host_(host), stats_(host.telemetry().stats), buffer_(new char[kTurnBytesMax]) {}
 
 Connections::~Connections() { close_all(); }
-
-void Connections::listen(FileDescriptor listener) {
-  listener_ = std::move(listener);
-  listening_ = poller_.add(listener_.get(), kListenerTag, EPOLLIN);
-  CHECK(listening_);
-}
 
 Connections::Connection* Connections::find(ConnectionKey key) noexcept {
   if (key.index >= table_.size() || generations_[key.index] != key.generation) return nullptr;
@@ -71,52 +34,6 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   read(*connection);
 }
 
-// Accepting.
-
-void Connections::accept_some() {
-  for (int left = kAcceptsMax; left > 0; --left) {
-    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket.is_open()) {
-      admit(std::move(socket));
-      continue;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
-    // Out of descriptors or memory: the listener would stay ready and this thread would spin.
-    poller_.change(listener_.get(), kListenerTag, 0);
-    listening_ = false;
-    return;
-  }
-}
-
-void Connections::admit(FileDescriptor socket) {
-  stats_.connections_received.add();
-  if (open_count_ >= connections_max_) {
-    stats_.connections_rejected.add();
-    send(socket.get(), kTooMany.data(), kTooMany.size(), MSG_NOSIGNAL);
-    return;
-  }
-  const int on = 1;
-  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(table_.size()));
-    table_.emplace_back();
-    generations_.push_back(0);
-  }
-  const std::uint32_t index = free_.back();
-  const ConnectionKey key{index, generations_[index]};
-  if (!poller_.add(socket.get(), tag(key), EPOLLIN)) {
-    stats_.connections_rejected.add();
-    return;
-  }
-  free_.pop_back();
-  const auto wall = std::chrono::duration_cast<Millis>(host_.read_clock().wall);
-  table_[index] = std::make_unique<Connection>(key, next_id_++, peer_of(socket.get()), WallTime(wall), host_);
-  table_[index]->socket = std::move(socket);
-  table_[index]->events = EPOLLIN;
-  stats_.connections.set(++open_count_);
-}
-
 // Input.
 
 void Connections::read(Connection& connection) {
@@ -133,6 +50,7 @@ void Connections::read(Connection& connection) {
     return mark_dirty(connection);
   }
   stats_.input_bytes.add(static_cast<std::uint64_t>(size));
+  connection.turn.heard = true;
   execute(connection, {buffer_.get(), static_cast<std::size_t>(size)});
 }
 
@@ -140,13 +58,15 @@ void Connections::read(Connection& connection) {
 void Connections::execute(Connection& connection, std::string_view fresh) {
   Session::Turn turn;
   std::string& rest = connection.input;
+  std::size_t done = 0;
   if (rest.empty()) {
-    const std::size_t done = connection.session.receive(fresh, turn);
+    done = connection.session.receive(fresh, turn);
     rest.assign(fresh.substr(done));
     connection.input_begin = 0;
   } else {
     rest.append(fresh);
-    connection.input_begin += connection.session.receive(std::string_view(rest).substr(connection.input_begin), turn);
+    done = connection.session.receive(std::string_view(rest).substr(connection.input_begin), turn);
+    connection.input_begin += done;
     if (connection.input_begin == rest.size()) rest.clear();
     if (connection.input_begin >= kTurnBytesMax || rest.empty()) {
       rest.erase(0, connection.input_begin);
@@ -154,6 +74,7 @@ void Connections::execute(Connection& connection, std::string_view fresh) {
     }
   }
   if (rest.empty() && rest.capacity() > kKeptBufferBytesMax) rest = {};
+  connection.turn.ended_command |= done > 0;
   mark_dirty(connection);
   const bool stopped =
       turn.commands == 0 || turn.bytes == 0 || !connection.session.wants_input() || !host_.has_credit();
@@ -205,6 +126,8 @@ void Connections::flush(Millis now) {
     write(*connection, now);
   }
   dirty_.clear();
+  const std::size_t most = host_.options().maxmemory_clients;
+  if (held_bytes_ > most && most > 0) evict();
 }
 
 void Connections::write(Connection& connection, Millis now) {
@@ -218,15 +141,47 @@ void Connections::write(Connection& connection, Millis now) {
     stats_.output_bytes.add(sent);
     connection.session.sent(sent);
   }
-  count_buffers(connection, connection.input.capacity(), connection.session.output_bytes());
   if (connection.session.finished()) return close(connection, reason_of(connection));
   const bool all = sent == output.size();
   if (all != ((connection.events & EPOLLOUT) == 0)) {
     watch(connection, all ? connection.events & ~static_cast<std::uint32_t>(EPOLLOUT) : connection.events | EPOLLOUT);
   }
-  if (all || sent > 0) connection.stalled_since = all ? Millis{} : now;
-  if (!all && connection.stalled_since == Millis{}) connection.stalled_since = now;
+  connection.turn.output_waits = !all;
+  connection.turn.output_moved = sent > 0;
   if (connection.held_up) hold_up(connection);
+  note_turn(connection, now);
+}
+
+/// What the turn means for its deadlines and for the memory of all.
+void Connections::note_turn(Connection& connection, Millis now) {
+  const Session& session = connection.session;
+  ConnectionTurn& turn = connection.turn;
+  turn.authenticated = session.authenticated();
+  turn.in_command = !connection.input.empty() && !connection.held_up && !session.closing();
+  turn.answering = session.unanswered() > 0;
+  turn.output_full = session.closing() || session.output_bytes() >= kOutputBytesMax;
+  connection.deadlines.note(turn, now);
+  turn = {};
+  const std::size_t held = sizeof(Connection) + connection.input.capacity() + session.memory();
+  held_bytes_ += held - connection.held_bytes;
+  connection.held_bytes = held;
+  count_buffers(connection, connection.input.capacity(), session.memory());
+}
+
+/// Closes the connections that hold most until the others hold no more than they may.
+void Connections::evict() {
+  const std::size_t most = host_.options().maxmemory_clients;
+  while (held_bytes_ > most) {
+    Connection* largest = nullptr;
+    for (const auto& connection : table_) {
+      if (connection == nullptr || connection->session.kept()) continue;
+      if (largest == nullptr || connection->held_bytes > largest->held_bytes) largest = connection.get();
+    }
+    if (largest == nullptr) return;
+    evicted_largest_ = fmt::format("{} (user {}) with {} bytes", largest->session.address(),
+                                   largest->session.user().name, largest->held_bytes);
+    close(*largest, CloseReason::evicted);
+  }
 }
 
 void Connections::watch(Connection& connection, std::uint32_t events) {
@@ -236,16 +191,24 @@ void Connections::watch(Connection& connection, std::uint32_t events) {
 }
 
 void Connections::keep_time(Millis now) {
-  if (listener_.is_open() && !listening_) {
-    poller_.change(listener_.get(), kListenerTag, EPOLLIN);
-    listening_ = true;
-  }
+  end_pause();
+  const Options& options = host_.options();
+  Millis next = Millis::max();
   for (const auto& connection : table_) {
-    if (connection == nullptr || connection->stalled_since == Millis{}) continue;
-    if (connection->session.output_bytes() > kOutputBytesMax && now - connection->stalled_since >= kStalledOutput) {
-      close(*connection, CloseReason::stalled);
+    if (connection == nullptr) continue;
+    const Millis due = connection->deadlines.due(options);
+    if (due > now) {
+      next = std::min(next, due);
+      continue;
     }
+    close(*connection, CloseReason::deadline);
   }
+  attention_ = std::clamp(next - now, kDeadlineLateMax, kIdleSleep);
+  const std::uint64_t evicted = stats_.connections_closed[static_cast<std::size_t>(CloseReason::evicted)].value();
+  if (evicted == evicted_told_) return;
+  host_.notice(fmt::format("connections hold more than maxmemory-clients, {} bytes: closed {}, the last one {}",
+                           options.maxmemory_clients, evicted - evicted_told_, evicted_largest_));
+  evicted_told_ = evicted;
 }
 
 // The end.
@@ -264,6 +227,8 @@ void Connections::close(Connection& connection, CloseReason reason) {
   const ConnectionKey key = connection.session.key();
   stats_.connections_closed[static_cast<std::size_t>(reason)].add();
   count_buffers(connection, 0, 0);
+  addresses_.remove(connection.session.host_address());
+  held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
   poller_.remove(connection.socket.get());
   ++generations_[key.index];

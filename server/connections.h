@@ -2,9 +2,12 @@
 // session's business. The thread's.
 #pragma once
 
+#include "server/address_counts.h"
+#include "server/deadlines.h"
 #include "server/poller.h"
 #include "server/session.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -12,7 +15,7 @@ namespace holdfast {
 
 class Connections {
  public:
-  Connections(Poller& poller, SessionHost& host, std::uint32_t connections_max);
+  Connections(Poller& poller, SessionHost& host);
   ~Connections();
 
   /// Takes over a listening socket.
@@ -26,11 +29,14 @@ class Connections {
   void resume();
   /// The reply to a forwarded command. A connection that is gone is skipped.
   void answer(ReplyAddress address, std::string_view bytes);
-  /// One write for each connection with something to write; closes those that are finished.
+  /// One write for each connection with something to write; closes those that are finished, and the largest while all
+  /// together hold more than they may.
   void flush(Millis now);
-  /// Closes who takes no replies; accepts again after a pause. Every attention() at least.
+  /// Closes those whose deadline is over; accepts again after a pause. Every attention() at least.
   void keep_time(Millis now);
-  Millis attention() const noexcept { return listener_.is_open() && !listening_ ? kAcceptPause : kIdleSleep; }
+  Millis attention() const noexcept {
+    return listener_.is_open() && !listening_ ? std::min(kAcceptPause, attention_) : attention_;
+  }
 
   /// Executes nothing more; each connection closes when its replies are sent. Accepts nothing more.
   void drain();
@@ -40,6 +46,8 @@ class Connections {
   /// Whether input waits that could be executed now.
   bool has_work() const { return !ready_.empty() && host_.has_credit(); }
   std::uint32_t open_count() const noexcept { return open_count_; }
+  /// Bytes that connections hold for requests and replies.
+  std::size_t held_bytes() const noexcept { return held_bytes_; }
   /// The session of a connection, nothing when it is gone.
   const Session* session(ConnectionKey key) noexcept {
     const Connection* connection = find(key);
@@ -64,7 +72,9 @@ class Connections {
     bool in_dirty = false;
     bool held_up = false;        // stopped in the middle of its input
     bool sends_no_more = false;  // the peer
-    Millis stalled_since{};      // 0: its output is not stalled
+    ConnectionTurn turn;         // what it did since the last flush
+    Deadlines deadlines;
+    std::size_t held_bytes = 0;  // by the last flush
     // What of it stands in the thread's statistics.
     std::size_t input_counted = 0;
     std::size_t output_counted = 0;
@@ -73,11 +83,17 @@ class Connections {
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
   Connection* find(ConnectionKey key) noexcept;
   void accept_some();
+  bool turn_away();
+  void pause();
+  void end_pause();
   void admit(FileDescriptor socket);
+  void reject(const FileDescriptor& socket, std::string_view why);
   void read(Connection& connection);
   void execute(Connection& connection, std::string_view fresh);
   void hold_up(Connection& connection);
   void write(Connection& connection, Millis now);
+  void note_turn(Connection& connection, Millis now);
+  void evict();
   void watch(Connection& connection, std::uint32_t events);
   void mark_dirty(Connection& connection);
   void close(Connection& connection, CloseReason reason);
@@ -87,8 +103,8 @@ class Connections {
   Poller& poller_;
   SessionHost& host_;
   ThreadStats& stats_;
-  std::uint32_t connections_max_;
   FileDescriptor listener_;
+  FileDescriptor spare_;    // given up to answer one more peer when there are no descriptors left
   bool listening_ = false;  // the poller watches the listener
   bool draining_ = false;
   std::vector<std::unique_ptr<Connection>> table_;  // by index
@@ -98,6 +114,11 @@ class Connections {
   std::vector<ConnectionKey> dirty_;  // may have something to write or be finished
   std::vector<ConnectionKey> scratch_;
   std::uint32_t open_count_ = 0;
+  AddressCounts addresses_;
+  std::size_t held_bytes_ = 0;
+  Millis attention_ = kIdleSleep;
+  std::uint64_t evicted_told_ = 0;  // of those closed for their memory, to the operator
+  std::string evicted_largest_;     // the last one, for the operator
   std::uint64_t next_id_ = 1;
   std::unique_ptr<char[]> buffer_;
 };

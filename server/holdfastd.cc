@@ -10,5 +10,5 @@ int main(int argc, char** argv) {
     std::fputs(line.text.c_str(), line.exit_status == 0 ? stdout : stderr);
     return line.exit_status;
   }
-  return holdfast::run_server(line.options);
+  return holdfast::run_server(line);
 }

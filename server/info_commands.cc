@@ -66,6 +66,7 @@ void memory_section(Text& text, const ServerStatus& status) {
   line(text, "used_memory_rss_human", human(status.memory_bytes));
   line(text, "used_memory_peak", status.memory_peak_bytes);
   line(text, "used_memory_peak_human", human(status.memory_peak_bytes));
+  line(text, "mem_clients_normal", status.client_bytes);
   line(text, "maxmemory", 0);
   line(text, "maxmemory_human", "0B");
   line(text, "maxmemory_policy", "noeviction");
@@ -117,6 +118,10 @@ void stats_section(Text& text, const ServerStatus& status) {
   line(text, "rejected_connections", status.connections_rejected);
   line(text, "expired_keys", 0);
   line(text, "evicted_keys", 0);
+  line(text, "evicted_clients", status.clients_evicted);
+  line(text, "timed_out_clients", status.clients_timed_out);
+  line(text, "acl_access_denied_auth", status.wrong_secrets);
+  line(text, "acl_access_denied_cmd", status.denied_commands);
   line(text, "keyspace_hits", 0);
   line(text, "keyspace_misses", 0);
   line(text, "pubsub_channels", 0);

@@ -36,8 +36,8 @@ inline constexpr std::uint32_t kUnansweredMax = 1024;
 inline constexpr std::size_t kOutputBytesMax = 1_MiB;
 /// The largest single reply.
 inline constexpr std::size_t kReplyBytesMax = 8_MiB;
-/// A connection that leaves more than kOutputBytesMax unread for so long is closed.
-inline constexpr Millis kStalledOutput{10'000};
+/// The same before AUTH; a connection that exceeds it is closed.
+inline constexpr std::size_t kOutputBytesBeforeAuthMax = 4_KiB;
 /// Commands that one thread may have at one owner without replies.
 inline constexpr std::uint32_t kCreditsMax = 4096;
 /// Places in a ring between two threads.
@@ -58,7 +58,6 @@ inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
 
 // Connections.
 
-inline constexpr std::uint32_t kConnectionsMax = 10'000;
 /// Bytes of CLIENT SETNAME and of each SETINFO value.
 inline constexpr std::size_t kClientLabelBytesMax = 256;
 /// A buffer of a connection larger than this is given back when it is empty.
@@ -67,9 +66,23 @@ inline constexpr std::size_t kKeptBufferBytesMax = 16_KiB;
 inline constexpr Millis kAcceptPause{100};
 /// Patterns of ITEM LIST, SSCAN, CONFIG GET and COMMAND LIST.
 inline constexpr std::size_t kPatternBytesMax = 128;
+/// Descriptors that the process needs besides its connections' sockets.
+inline constexpr std::uint64_t kOwnDescriptors = 32;
 /// SIGTERM: replies that are not taken by then are dropped.
 inline constexpr Millis kDrainMax{5000};
 
+// Users.
+
+inline constexpr std::size_t kUsersMax = 1000;
+inline constexpr std::size_t kUserNameBytesMax = 64;
+/// Secrets of one user that are right at the same time.
+inline constexpr std::size_t kUserSecretsMax = 4;
+/// Wrong secrets on one connection; then it is closed.
+inline constexpr std::uint32_t kWrongSecretsMax = 3;
+/// The configuration file.
+inline constexpr std::size_t kConfigBytesMax = 1_MiB;
+/// Unknown words longer than this are not compared with known ones.
+inline constexpr std::size_t kSuggestedBytesMax = 64;
 // What SLOWLOG and LATENCY keep, as in Redis.
 
 inline constexpr std::size_t kSlowLogWordsMax = 32;
@@ -96,6 +109,8 @@ inline constexpr Millis kMetricsIdle{60'000};
 
 // Time.
 
+/// A connection whose time is over is closed at most so much later, if the time was a second or more.
+inline constexpr Millis kDeadlineLateMax{100};
 /// The sweep is at most this late: looked at this often while the thread is busy, and by a timer when it is not.
 inline constexpr Millis kSweepEvery{20};
 inline constexpr Millis kSweepLateMax{100};
@@ -107,6 +122,10 @@ static_assert(kRequestLimits.request_bytes_max >= kTurnBytesMax && kBlockBytesMa
 static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply fits what may wait");
 static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
 static_assert(kOutputBytesMax < kReplyBytesMax);
+static_assert(kOutputBytesBeforeAuthMax < kOutputBytesMax);
+static_assert(kRequestLimitsBeforeAuth.words_max < kRequestLimits.words_max &&
+              kRequestLimitsBeforeAuth.request_bytes_max < kRequestLimits.request_bytes_max);
+static_assert(kDeadlineLateMax < kIdleSleep);
 static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
 static_assert(kReportPoll < kReportWait && kReportWait < kMetricsDeadline && kMetricsDeadline < kMetricsIdle);
 static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);

@@ -1,6 +1,7 @@
 #include "server/loop.h"
 
 #include "protocol/check.h"
+#include "server/descriptors.h"
 #include "server/process_figures.h"
 
 #include <sys/signalfd.h>
@@ -10,12 +11,14 @@
 
 namespace holdfast {
 
-Loop::Loop(const Options& options, Clock& clock, std::string run_id)
+Loop::Loop(const Options& options, const Users& users, Clock& clock, std::string run_id,
+           void (*say)(std::string_view line))
     : options_(options),
+      users_(users),
       clock_(clock),
       run_id_(std::move(run_id)),
-      telemetry_(options),
-      connections_(poller_, *this, static_cast<std::uint32_t>(options.maxclients)) {
+      notice_(say),
+      connections_(poller_, *this) {
   CHECK(poller_.add(waker_.fd(), kWakerTag, EPOLLIN));
   reading_ = clock_.read();
   started_ = boot_ms();
@@ -23,6 +26,11 @@ Loop::Loop(const Options& options, Clock& clock, std::string run_id)
 }
 
 Loop::~Loop() { delete served_.load(); }
+
+void Loop::listen(FileDescriptor listener) {
+  options_.maxclients = fitting_connections(options_.maxclients, notice_);
+  connections_.listen(std::move(listener));
+}
 
 void Loop::watch_signals(FileDescriptor signals) {
   signals_ = std::move(signals);
@@ -136,6 +144,11 @@ void Loop::dispatch(const epoll_event& event) {
   if (shard_ == nullptr) std::_Exit(0);
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof info) == sizeof info) stop();
+}
+
+void Loop::set_options(const Options& options) {
+  options_ = options;
+  options_.maxclients = fitting_connections(options_.maxclients, notice_);
 }
 
 // Commands out, replies in.

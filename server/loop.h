@@ -25,12 +25,15 @@ class Loop final : public SessionHost {
     std::atomic<std::uint64_t> bytes_total{0};
   };
 
-  Loop(const Options& options, Clock& clock, std::string run_id);
+  /// `say` takes lines for the operator. Users and clock outlive it.
+  Loop(const Options& options, const Users& users, Clock& clock, std::string run_id,
+       void (*say)(std::string_view line));
   ~Loop() override;
 
   // Before run().
 
-  void listen(FileDescriptor listener) { connections_.listen(std::move(listener)); }
+  /// Lowers maxclients to what the system has descriptors for.
+  void listen(FileDescriptor listener);
   /// Signals that end the process in order (signalfd).
   void watch_signals(FileDescriptor signals);
 
@@ -55,6 +58,9 @@ class Loop final : public SessionHost {
   // SessionHost.
 
   const Options& options() const override { return options_; }
+  void set_options(const Options& options) override;
+  const Users& users() const override { return users_; }
+  void notice(std::string_view line) override { notice_(line); }
   ServerStatus status() override;
   Telemetry& telemetry() override { return telemetry_; }
   const Telemetry& telemetry() const noexcept { return telemetry_; }
@@ -89,10 +95,12 @@ class Loop final : public SessionHost {
   void put(const StepCommand& command);
   Millis boot_ms() const noexcept { return std::chrono::duration_cast<Millis>(reading_.boot); }
 
-  const Options& options_;
+  Options options_;  // this thread's; CONFIG SET changes the live ones
+  const Users& users_;
   Clock& clock_;
   std::string run_id_;
-  Telemetry telemetry_;
+  void (*notice_)(std::string_view line);
+  Telemetry telemetry_{options_};
   Poller poller_;
   Waker waker_;
   FileDescriptor signals_;

@@ -75,6 +75,11 @@ ServerStatus Loop::status() {
   status.clients_max = options_.maxclients;
   status.connections_received = totals.connections_received;
   status.connections_rejected = totals.connections_rejected;
+  status.clients_evicted = totals.clients_evicted;
+  status.clients_timed_out = totals.clients_timed_out;
+  status.client_bytes = connections_.held_bytes();
+  status.wrong_secrets = totals.wrong_secrets;
+  status.denied_commands = totals.denied_commands;
   status.commands = totals.requests;
   status.error_replies = totals.error_replies;
   status.input_bytes = totals.input_bytes;

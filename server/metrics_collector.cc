@@ -179,6 +179,8 @@ void MetricsCollector::collect_connections() {
         sum([&](const ThreadStats& stats) -> auto& { return stats.connections_closed[i]; }),
         {text(close_reason_name(static_cast<CloseReason>(i)))});
   }
+  add(MetricId::wrong_secrets, sum([](const ThreadStats& stats) -> auto& { return stats.wrong_secrets; }));
+  add(MetricId::denied, sum([](const ThreadStats& stats) -> auto& { return stats.commands_denied; }));
   add(MetricId::input, sum([](const ThreadStats& stats) -> auto& { return stats.input_bytes; }));
   add(MetricId::output, sum([](const ThreadStats& stats) -> auto& { return stats.output_bytes; }));
 }

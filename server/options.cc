@@ -108,20 +108,24 @@ std::string show(const option_types::count_or_off& value) {
 std::string show(Millis value) { return fmt::format_int(value.count()).str(); }
 
 constexpr OptionEntry kOptions[] = {
-#define HOLDFAST_OPTION(member, name, kind, initial, min, max, choices, summary)           \
-  {name,                                                                                   \
-   OptionKind::kind,                                                                       \
-   initial,                                                                                \
-   min,                                                                                    \
-   max,                                                                                    \
-   choices,                                                                                \
-   summary,                                                                                \
-   [](Options& options, const OptionEntry& entry, std::string_view text) -> Result<void> { \
-     return assign(options.member, entry, text);                                           \
-   },                                                                                      \
+#define HOLDFAST_OPTION_ENTRY(live, member, name, kind, initial, min, max, choices, summary) \
+  {name,                                                                                     \
+   OptionKind::kind,                                                                         \
+   initial,                                                                                  \
+   min,                                                                                      \
+   max,                                                                                      \
+   choices,                                                                                  \
+   summary,                                                                                  \
+   live,                                                                                     \
+   [](Options& options, const OptionEntry& entry, std::string_view text) -> Result<void> {   \
+     return assign(options.member, entry, text);                                             \
+   },                                                                                        \
    [](const Options& options) { return show(options.member); }},
+#define HOLDFAST_OPTION(...) HOLDFAST_OPTION_ENTRY(false, __VA_ARGS__)
+#define HOLDFAST_LIVE_OPTION(...) HOLDFAST_OPTION_ENTRY(true, __VA_ARGS__)
 #include "server/options.def"
 #undef HOLDFAST_OPTION
+#undef HOLDFAST_OPTION_ENTRY
 };
 
 bool is_loopback(const std::string& address) {
@@ -146,12 +150,12 @@ const OptionEntry* find_option(std::string_view name) noexcept {
   return found == std::end(kOptions) ? nullptr : found;
 }
 
-Result<void> check_options(const Options& options) {
-  if (is_loopback(options.bind)) return {};
+Result<void> check_options(const Options& options, const Users& users) {
+  if (is_loopback(options.bind) || users.configured()) return {};
   return Error::format(
       ErrorCode::bad_option,
       "bind: '{}' is not a loopback address, and no users are configured: anybody who reaches it could "
-      "buy everything. Use 127.0.0.1 or ::1",
+      "buy everything. Use 127.0.0.1 or ::1, or configure users ([users.NAME] in the file of --config)",
       Echo(options.bind).text());
 }
 

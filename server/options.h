@@ -3,10 +3,12 @@
 
 #include "protocol/error.h"
 #include "protocol/types.h"
+#include "server/users.h"
 
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -44,6 +46,7 @@ struct OptionEntry {
   std::uint64_t max;
   std::string_view choices;  // separated by "|"
   std::string_view summary;
+  bool live;  // may change while the server runs
   Result<void> (*set)(Options&, const OptionEntry&, std::string_view text);
   std::string (*show)(const Options&);
 };
@@ -52,19 +55,21 @@ std::span<const OptionEntry> option_table() noexcept;
 /// Nothing when no option has this name.
 const OptionEntry* find_option(std::string_view name) noexcept;
 
-/// What holds between options: bind is a loopback address. The error says what to do.
-Result<void> check_options(const Options& options);
+/// What holds between options: bind is a loopback address unless users are configured. The error says what to do.
+Result<void> check_options(const Options& options, const Users& users);
 
 /// What main is asked to do.
 struct CommandLine {
   Options options;
-  bool leave = false;  // nothing is to be started: --help, --version, or an error
+  Users users;
+  std::vector<std::string> warnings;  // for the operator's log, when the server starts
+  bool leave = false;                 // nothing is to be started: --help, --version, or an error
   int exit_status = 0;
   std::string text;  // to be printed: to stdout, or to stderr when the status is not 0
 };
 
-/// Reads arguments and, with --config, a TOML file whose keys are the options' names; arguments win. An unknown flag,
-/// an unknown key or a bad value is an error that names it. Exceptions of the libraries end here.
+/// Reads arguments and, with --config, a TOML file (config_file.h); arguments win. An unknown flag, an unknown key or a
+/// bad value is an error that names it. Exceptions of the libraries end here.
 CommandLine read_command_line(int argc, const char* const* argv);
 
 }  // namespace holdfast

@@ -33,6 +33,10 @@ class ReplyQueue {
   std::uint32_t open_count() const noexcept { return tail_ - head_; }
   /// Bytes that wait: for earlier replies or for the socket.
   std::size_t bytes() const noexcept { return out_.size() - sent_ + early_.size(); }
+  /// Bytes of memory behind them.
+  std::size_t memory() const noexcept {
+    return out_.capacity() + early_.capacity() + entries_.capacity() * sizeof(Entry);
+  }
   /// What may go to the socket now.
   std::string_view ready() const noexcept { return std::string_view(out_).substr(sent_); }
   /// The first `count` bytes of ready() are sent.

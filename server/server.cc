@@ -52,7 +52,8 @@ FsyncPolicy policy_of(std::string_view mode) noexcept {
 
 class Server final : public MetricsSource {
  public:
-  explicit Server(const Options& options) : options_(options), loop_(options, clock_, make_run_id(random_)) {}
+  explicit Server(const CommandLine& line)
+      : options_(line.options), loop_(line.options, line.users, clock_, make_run_id(random_), say) {}
 
   int run() {
     loop_.watch_signals(take_signals());
@@ -152,7 +153,12 @@ class Server final : public MetricsSource {
     callbacks.on_committed = [this](std::span<Group* const> groups) { loop_.on_committed(groups); };
     callbacks.on_failure = fail;
     auto log = LogThread::start(files_, clock_, std::move(recovery), {state}, std::move(callbacks));
-    if (!log) return log.error();
+    if (!log) {
+      // The first write to the new live segment is a write of the log like any other.
+      const ErrorCode code = log.error().code();
+      if (code == ErrorCode::io_failed || code == ErrorCode::no_space) fail(log.error());
+      return log.error();
+    }
     log_ = std::move(*log);
     return {};
   }
@@ -186,6 +192,9 @@ class Server final : public MetricsSource {
 
 }  // namespace
 
-int run_server(const Options& options) { return Server(options).run(); }
+int run_server(const CommandLine& line) {
+  for (const std::string& warning : line.warnings) say(warning);
+  return Server(line).run();
+}
 
 }  // namespace holdfast

@@ -6,8 +6,9 @@
 
 namespace holdfast {
 
-/// Runs until SIGTERM or SIGINT; the process's exit status. Errors go to stderr, one line each.
+/// Runs until SIGTERM or SIGINT; the process's exit status. Errors and the command line's warnings go to stderr, one line
+/// each.
 /// Statuses: 0 stopped in order; 1 could not start, the line says why; 74 the log's live segment failed.
-int run_server(const Options& options);
+int run_server(const CommandLine& line);
 
 }  // namespace holdfast

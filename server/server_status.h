@@ -51,6 +51,11 @@ struct ServerStatus {
   std::uint64_t waiting_clients = 0;
   std::uint64_t connections_received = 0;
   std::uint64_t connections_rejected = 0;
+  std::uint64_t clients_evicted = 0;    // closed for their memory
+  std::uint64_t clients_timed_out = 0;  // closed because a deadline was over
+  std::uint64_t client_bytes = 0;       // what they hold in requests and replies
+  std::uint64_t wrong_secrets = 0;
+  std::uint64_t denied_commands = 0;
   std::uint64_t commands = 0;
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;

@@ -35,7 +35,13 @@ bool is_http(std::string_view word) noexcept {
 }  // namespace
 
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
-    : host_(host), stats_(host.telemetry().stats), key_(key), id_(id), peer_(std::move(peer)), began_(began) {}
+    : host_(host),
+      stats_(host.telemetry().stats),
+      key_(key),
+      id_(id),
+      user_(&host.users().initial()),
+      peer_(std::move(peer)),
+      began_(began) {}
 
 bool Session::wants_input() const noexcept {
   return !closing_ && !large_open_ && replies_.open_count() < kUnansweredMax && replies_.bytes() < kOutputBytesMax;
@@ -45,7 +51,8 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
   std::size_t done = 0;
   while (turn.commands > 0 && turn.bytes > 0 && wants_input() && host_.has_credit()) {
     RequestBuffer& request = host_.request_buffer();
-    const RespParser::Parsed parsed = parser_.next(input.substr(done), kRequestLimits, request);
+    const RequestLimits& limits = authenticated() ? kRequestLimits : kRequestLimitsBeforeAuth;
+    const RespParser::Parsed parsed = parser_.next(input.substr(done), limits, request);
     done += parsed.consumed;
     turn.bytes -= std::min(turn.bytes, parsed.consumed);
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
@@ -57,6 +64,10 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     }
     --turn.commands;
     execute(request.request());
+    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) {
+      close_reason_ = CloseReason::protocol;
+      closing_ = true;
+    }
   }
   return closing_ ? input.size() : done;
 }
@@ -71,6 +82,7 @@ void Session::execute(Words words) {
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
+  if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
   if (host_.loading() && (entry.home == CommandHome::step || entry.id == CommandId::ping)) {
     reject(&entry);
@@ -114,6 +126,27 @@ void Session::reject(const CommandEntry* entry) {
   if (entry != nullptr) stats_.commands[static_cast<std::size_t>(entry->id)].rejected.add();
 }
 
+void Session::refuse_role(const CommandEntry& entry) {
+  reject(&entry);
+  if (!authenticated()) return refuse(Error(ErrorCode::no_auth, "Authentication required."));
+  stats_.commands_denied.add();
+  refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
+                       full_name(entry)));
+}
+
+bool Session::authenticate(std::string_view user, std::string_view secret) {
+  const User* found = host_.users().authenticate(user, secret);
+  if (found != nullptr) {
+    user_ = found;
+    return true;
+  }
+  stats_.wrong_secrets.add();
+  if (++wrong_secrets_ < kWrongSecretsMax) return false;
+  close_reason_ = CloseReason::secrets;
+  closing_ = true;
+  return false;
+}
+
 void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (!bytes.empty() && bytes.front() == '-') stats_.count_error(bytes);
   if (large_open_ && slot == large_slot_) large_open_ = false;
@@ -124,6 +157,8 @@ void Session::reset() {
   version_ = RespVersion::resp2;
   muted_ = mute_this_ = mute_after_ = false;
   name_.clear();
+  kept_ = false;
+  user_ = &host_.users().initial();
 }
 
 std::string Session::describe(WallTime now) const {
@@ -131,9 +166,9 @@ std::string Session::describe(WallTime now) const {
   const std::string command = last_ != nullptr ? full_name(*last_) : "NULL";
   return fmt::format(
       "id={} addr={} laddr={} fd={} name={} age={} idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 "
-      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user=default redir=-1 resp={} "
+      "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl={} oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 resp={} "
       "lib-name={} lib-ver={}",
-      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command,
+      id_, peer_.address, peer_.local_address, peer_.fd, name_, age, output_bytes(), command, user_->name,
       static_cast<int>(version_), library_, library_version_);
 }
 

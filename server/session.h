@@ -10,6 +10,7 @@
 #include "server/reply_queue.h"
 #include "server/server_status.h"
 #include "server/telemetry.h"
+#include "server/users.h"
 #include "storage/clock.h"
 
 #include <string>
@@ -23,6 +24,11 @@ class SessionHost {
  public:
   virtual ~SessionHost() = default;
   virtual const Options& options() const = 0;
+  /// CONFIG SET: takes the live options of these.
+  virtual void set_options(const Options& options) = 0;
+  virtual const Users& users() const = 0;
+  /// A line for the operator.
+  virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
   /// What the thread counts about its work.
   virtual Telemetry& telemetry() = 0;
@@ -68,6 +74,14 @@ class Session {
   void sent(std::size_t bytes) { replies_.sent(bytes); }
   std::size_t output_bytes() const noexcept { return replies_.bytes(); }
   std::uint32_t unanswered() const noexcept { return replies_.open_count(); }
+  /// Bytes of memory that it keeps for replies.
+  std::size_t memory() const noexcept { return replies_.memory(); }
+  bool authenticated() const noexcept { return (user_->roles & role_bit(Role::any)) != 0; }
+  /// Without the port.
+  std::string_view host_address() const noexcept {
+    return std::string_view(peer_.address).substr(0, peer_.address.rfind(':'));
+  }
+  const std::string& address() const noexcept { return peer_.address; }
   /// Whether it ever asked to wait (RESERVATION WAIT).
   bool waits() const noexcept { return waits_; }
   /// Nothing more is executed; the connection closes once all replies are sent.
@@ -90,14 +104,21 @@ class Session {
   void set_name(std::string_view name) { name_ = name; }
   void set_library(std::string_view name) { library_ = name; }
   void set_library_version(std::string_view version) { library_version_ = version; }
+  const User& user() const noexcept { return *user_; }
+  /// Becomes the user if the secret is right. Otherwise nothing changes, but after kWrongSecretsMax the session closes.
+  [[nodiscard]] bool authenticate(std::string_view user, std::string_view secret);
+  /// CLIENT NO-EVICT.
+  void keep(bool on) noexcept { kept_ = on; }
+  bool kept() const noexcept { return kept_; }
   /// CLIENT REPLY.
   void mute(bool on) noexcept { muted_ = mute_this_ = on; }
   void mute_next() noexcept { mute_after_ = true; }
   bool muted() const noexcept { return muted_; }
-  /// RESET: RESP2, no name, replies on.
+  /// RESET: RESP2, no name, replies on, not authenticated.
   void reset();
   /// The fields of CLIENT INFO, one line.
   std::string describe(WallTime now) const;
+  std::uint32_t wrong_secrets() const noexcept { return wrong_secrets_; }
 
  private:
   void execute(Words words);
@@ -105,6 +126,7 @@ class Session {
   void forward(const CommandEntry& entry, Words words);
   void refuse(const Error& error);
   void reject(const CommandEntry* entry);
+  void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
@@ -122,6 +144,9 @@ class Session {
   bool waits_ = false;
   bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
+  std::uint32_t wrong_secrets_ = 0;
+  bool kept_ = false;
+  const User* user_;  // of the host's
   const CommandEntry* last_ = nullptr;
   std::string name_, library_, library_version_;
   Peer peer_;

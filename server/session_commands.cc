@@ -16,16 +16,18 @@ constexpr std::string_view kNoPassword =
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration "
     "is correct?";
 constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-password pair or user is disabled.";
+constexpr std::string_view kHelloNoAuth =
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
+    "option can be used to authenticate the client and select the RESP protocol version at the same time";
 constexpr std::string_view kNoCluster = "ERR This instance has cluster support disabled";
+
+constexpr std::string_view kBadName = "ERR Client names cannot contain spaces, newlines or special characters.";
 
 /// What CLIENT LIST could not show unambiguously.
 bool is_label(std::string_view text) noexcept {
   return text.size() <= kClientLabelBytesMax &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
 }
-
-/// The one user there is until users are configured; any password is right.
-bool authenticates(std::string_view user) noexcept { return user == "default"; }
 
 void write_hello(Session& session, ReplyWriter& reply) {
   reply.map(7);
@@ -48,6 +50,7 @@ void write_hello(Session& session, ReplyWriter& reply) {
 /// What HELLO's options ask for; applied only when all of them are right.
 struct HelloOptions {
   std::string_view user;
+  std::string_view secret;
   bool auth = false;
   std::string_view name;
   bool set_name = false;
@@ -60,10 +63,15 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
     if (equals_ignoring_case(words[i], "AUTH") && left >= 2) {
       options.auth = true;
       options.user = words[i + 1];
+      options.secret = words[i + 2];
       i += 2;
     } else if (equals_ignoring_case(words[i], "SETNAME") && left >= 1) {
       options.set_name = true;
       options.name = words[++i];
+      if (!is_label(options.name)) {
+        reply.raw_error(kBadName);
+        return false;
+      }
     } else {
       reply.error(Error::format(ErrorCode::err, "Syntax error in HELLO option '{}'", words[i].substr(0, 128)));
       return false;
@@ -72,11 +80,11 @@ bool read_hello_options(Words words, HelloOptions& options, ReplyWriter& reply) 
   return true;
 }
 
-constexpr std::string_view kBadName = "ERR Client names cannot contain spaces, newlines or special characters.";
-
-void accept_switch(std::string_view word, ReplyWriter& reply) {
-  if (equals_ignoring_case(word, "ON") || equals_ignoring_case(word, "OFF")) return reply.status("OK");
-  reply.raw_error(kSyntaxError);
+/// ON or OFF is answered OK; false: an error is written.
+bool accept_switch(std::string_view word, ReplyWriter& reply) {
+  const bool known = equals_ignoring_case(word, "ON") || equals_ignoring_case(word, "OFF");
+  known ? reply.status("OK") : reply.raw_error(kSyntaxError);
+  return known;
 }
 
 }  // namespace
@@ -108,20 +116,19 @@ void session_hello(Session& session, Words words, ReplyWriter& reply) {
   }
   HelloOptions options;
   if (!read_hello_options(words, options, reply)) return;
-  if (options.auth && !authenticates(options.user)) return reply.raw_error(kWrongPassword);
-  if (options.set_name) {
-    if (!is_label(options.name)) return reply.raw_error(kBadName);
-    session.set_name(options.name);
-  }
+  if (options.auth && !session.authenticate(options.user, options.secret)) return reply.raw_error(kWrongPassword);
+  if (!session.authenticated()) return reply.raw_error(kHelloNoAuth);
+  if (options.set_name) session.set_name(options.name);
   session.set_version(static_cast<RespVersion>(wanted));
   reply.set_version(session.version());
   write_hello(session, reply);
 }
 
-void session_auth(Session&, Words words, ReplyWriter& reply) {
+void session_auth(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() > 3) return reply.raw_error(kSyntaxError);
-  if (words.size() == 2) return reply.raw_error(kNoPassword);
-  if (!authenticates(words[1])) return reply.raw_error(kWrongPassword);
+  const bool named = words.size() == 3;
+  if (!named && !session.host().users().configured()) return reply.raw_error(kNoPassword);
+  if (!session.authenticate(named ? words[1] : "default", words.back())) return reply.raw_error(kWrongPassword);
   reply.status("OK");
 }
 
@@ -199,7 +206,9 @@ void session_client_reply(Session& session, Words words, ReplyWriter& reply) {
   if (!session.muted()) session.mute_next();
 }
 
-void session_client_no_evict(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
+void session_client_no_evict(Session& session, Words words, ReplyWriter& reply) {
+  if (accept_switch(words[2], reply)) session.keep(equals_ignoring_case(words[2], "ON"));
+}
 void session_client_no_touch(Session&, Words words, ReplyWriter& reply) { accept_switch(words[2], reply); }
 
 void session_client_tracking(Session&, Words words, ReplyWriter& reply) {

@@ -19,14 +19,22 @@ CommandTotals now_of(const CommandCounts& counts) {
 }
 
 WorkTotals now_of(const ThreadStats& stats) {
-  constexpr auto kExpired = static_cast<std::size_t>(ReservationEvent::expire) - 1;
-  return {stats.requests.value(),
-          stats.error_replies(),
-          stats.connections_received.value(),
-          stats.connections_rejected.value(),
-          stats.input_bytes.value(),
-          stats.output_bytes.value(),
-          stats.changes[kExpired].value()};
+  const auto closed = [&](CloseReason reason) {
+    return stats.connections_closed[static_cast<std::size_t>(reason)].value();
+  };
+  WorkTotals totals;
+  totals.requests = stats.requests.value();
+  totals.error_replies = stats.error_replies();
+  totals.connections_received = stats.connections_received.value();
+  totals.connections_rejected = stats.connections_rejected.value();
+  totals.input_bytes = stats.input_bytes.value();
+  totals.output_bytes = stats.output_bytes.value();
+  totals.expired = stats.changes[static_cast<std::size_t>(ReservationEvent::expire) - 1].value();
+  totals.clients_evicted = closed(CloseReason::evicted);
+  totals.clients_timed_out = closed(CloseReason::deadline);
+  totals.wrong_secrets = stats.wrong_secrets.value();
+  totals.denied_commands = stats.commands_denied.value();
+  return totals;
 }
 
 }  // namespace
@@ -81,6 +89,10 @@ WorkTotals Telemetry::totals() const {
   totals.input_bytes -= before.input_bytes;
   totals.output_bytes -= before.output_bytes;
   totals.expired -= before.expired;
+  totals.clients_evicted -= before.clients_evicted;
+  totals.clients_timed_out -= before.clients_timed_out;
+  totals.wrong_secrets -= before.wrong_secrets;
+  totals.denied_commands -= before.denied_commands;
   return totals;
 }
 

@@ -36,6 +36,10 @@ struct WorkTotals {
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t expired = 0;
+  std::uint64_t clients_evicted = 0;
+  std::uint64_t clients_timed_out = 0;
+  std::uint64_t wrong_secrets = 0;
+  std::uint64_t denied_commands = 0;
 };
 
 /// Whether a command's time may be long by itself: it makes a batch of its own.

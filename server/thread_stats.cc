@@ -16,8 +16,8 @@ std::string_view latency_class_name(LatencyClass latency) noexcept {
 }
 
 std::string_view close_reason_name(CloseReason reason) noexcept {
-  constexpr std::array<std::string_view, kCloseReasons> kNames = {"peer",   "quit",    "protocol",
-                                                                  "broken", "stalled", "shutdown"};
+  constexpr std::array<std::string_view, kCloseReasons> kNames = {"peer",     "quit",    "protocol", "broken",
+                                                                  "deadline", "evicted", "secrets",  "shutdown"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 

@@ -31,10 +31,12 @@ enum class CloseReason : std::uint8_t {
   quit,      // QUIT
   protocol,  // it sent what is no request
   broken,    // the connection was reset, or its socket failed
-  stalled,   // it did not take its replies
+  deadline,  // it was silent, slow to send a command or to take its replies
+  evicted,   // it held most when all together held too much
+  secrets,   // too many wrong ones
   shutdown,  // the server stops
 };
-inline constexpr std::size_t kCloseReasons = 6;
+inline constexpr std::size_t kCloseReasons = 8;
 std::string_view close_reason_name(CloseReason reason) noexcept;
 
 /// The commands that answer with a VerbOutcome: CONFIRM, RELEASE, REFUND, EXTEND, in this order.
@@ -73,6 +75,8 @@ struct ThreadStats {
   Counter connections_received;
   Counter connections_rejected;
   std::array<Counter, kCloseReasons> connections_closed;
+  Counter wrong_secrets;
+  Counter commands_denied;  // the user may not
   Counter input_bytes;
   Counter output_bytes;
   Counter connections;          // open now

@@ -10,6 +10,7 @@ Examples:
   tests/acceptance.py build/release/bin/holdfastd --without CT-231,RC-63
 """
 import argparse
+import hashlib
 import os
 import pathlib
 import re
@@ -26,6 +27,16 @@ OFF = ["--metrics-port", "0"]
 READY_SECONDS, STOP_SECONDS = 60, 60
 # How the bytes of each request travel; every mode must give the same replies.
 RESP_MODES = ([], ["--split", "1"], ["--split", "7"], ["--merge"])
+# The users of the run with a password, and the limit of connections that RC-28 fills.
+PASSWORD, READER, MAXCLIENTS = "a secret of the suites", ("reader", "another one"), 60
+USERS = f"""maxclients = {MAXCLIENTS}
+[users.default]
+roles = ["reader", "buyer", "loader", "relay", "admin", "metrics"]
+secrets = ["sha256:{hashlib.sha256(PASSWORD.encode()).hexdigest()}"]
+[users.{READER[0]}]
+roles = ["reader"]
+secrets = ["sha256:{hashlib.sha256(READER[1].encode()).hexdigest()}"]
+"""
 
 
 def arguments():
@@ -72,17 +83,20 @@ def answers(port):
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
             sock.sendall(b"PING\r\n")
-            return sock.recv(16) == b"+PONG\r\n"
+            return sock.recv(64) in (b"+PONG\r\n", b"-NOAUTH Authentication required.\r\n")
     except OSError:
         return False
 
 
 class Server:
-    """A holdfastd on a free port, in a directory of its own."""
+    """A holdfastd on a free port, in a directory of its own, with a configuration file if one is given."""
 
-    def __init__(self, program):
+    def __init__(self, program, config=""):
         self.folder, self.port = tempfile.mkdtemp(prefix="holdfast-acceptance-"), free_port()
-        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), *OFF]
+        path = os.path.join(self.folder, "config.toml")
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(config)
+        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), "--config", path, *OFF]
         self.process = subprocess.Popen(words)
         for _ in range(READY_SECONDS * 10):
             if answers(self.port):
@@ -122,6 +136,18 @@ def resp(folder, args, without):
     for mode in RESP_MODES[:1] + RESP_MODES[3:] if args.quick else RESP_MODES:
         passed &= run([sys.executable, script, *port, "--only", chosen, *mode])
     fuzz = [sys.executable, str(folder / "resp/fuzz.py"), *port, "--seconds", str(args.fuzz_seconds)]
+    passed &= run([*fuzz, "--pid", str(server.process.pid)])
+    return (server.stop() and passed) & resp_with_users(folder, args, chosen)
+
+
+def resp_with_users(folder, args, chosen):
+    """The same rows as a user with a password, and those that are only about users."""
+    server = Server(args.server, USERS)
+    words = ["--port", str(server.port), "--password", PASSWORD]
+    script = [sys.executable, str(folder / "resp/run.py"), *words, "--only", chosen]
+    passed = run([*script, "--reader", ":".join(READER), "--maxclients", str(MAXCLIENTS)])
+    passed &= args.quick or run([*script, "--merge"])
+    fuzz = [sys.executable, str(folder / "resp/fuzz.py"), *words, "--seconds", str(args.fuzz_seconds)]
     passed &= run([*fuzz, "--pid", str(server.process.pid)])
     return server.stop() and passed
 

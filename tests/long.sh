@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 # name | how much when run whole | of what | what it does | command, which gets the amount
 runs='
 crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
+crash-buffered | 200 | kills | the same on a file system without O_DIRECT, with flushes that fail | crash_buffered
+crash-disk   | 20000 | histories | five lives each of a log on the simulated disk, with power cuts, kills and failed flushes | crash_disk
 cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
 fuzz-records |  600 | seconds | any records against the inventory, as the reader of a log would bring them | tests/fuzz.sh inventory_apply
 fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
@@ -14,11 +16,19 @@ property     |  600 | seconds | random commands against the model, the law, the 
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 '
 
-crash() {
+# kills N OPTION...: the crash test on the release build.
+kills() {
   tests/run.sh --build-only
   python3 tests/crash/crash.py --server build/release/bin/holdfastd --kills "$1" --folder build/release \
     --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
-    --flags='--segment-bytes 256KiB' --live-write 'write_durable:*' --kills-per-log 10
+    --flags='--segment-bytes 256KiB' --kills-per-log 10 "${@:2}"
+}
+crash() { kills "$1" --live-write 'write_durable:*'; }
+crash_buffered() { kills "$1" --live-write 'sync:*' --always 'open_direct:*:1:EINVAL:sticky'; }
+
+crash_disk() {
+  tests/run.sh --build-only
+  HOLDFAST_SEED=$(date +%s) HOLDFAST_RUNS=$1 build/release/tests/storage_tests -tc='crash: random*'
 }
 
 cycles() {

@@ -1,5 +1,7 @@
 #include "tools/bench_raw.h"
 
+#include "tools/reply.h"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/tcp.h>
@@ -85,6 +87,19 @@ int open_connection(const RawLoad& load) {
   return fd;
 }
 
+/// Sends AUTH and reads its one line; false when it is not +OK.
+bool authenticate(int fd, const Credentials& credentials) {
+  std::string request;
+  append_request(request, {"AUTH", credentials.user, credentials.secret});
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return false;
+  std::string line;
+  for (char byte = 0; !line.ends_with("\r\n"); line += byte) {
+    if (recv(fd, &byte, 1, 0) != 1) return false;
+  }
+  errno = EACCES;
+  return line == "+OK\r\n";
+}
+
 /// The connections of one thread.
 class Worker {
  public:
@@ -102,6 +117,7 @@ class Worker {
       Connection& connection = connections_[i];
       connection.fd = open_connection(load_);
       if (connection.fd < 0) return false;
+      if (load_.credentials.given() && !authenticate(connection.fd, load_.credentials)) return false;
       for (std::uint32_t n = 0; n < load_.pipeline; ++n) connection.batch += request_.bytes;
       epoll_event event{};
       event.events = EPOLLIN;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/error.h"
+#include "tools/credentials.h"
 #include "tools/histogram.h"
 #include "tools/reply_counter.h"
 
@@ -21,7 +22,8 @@ struct RawLoad {
   std::uint64_t requests = 100'000;
   std::uint64_t keyspace = 1'000'000'000'000;  // __rand_int__ is below it
   std::uint64_t seed = 1;
-  int server_pid = 0;  // 0: its CPU is not measured
+  Credentials credentials;  // every connection sends them before the clock starts
+  int server_pid = 0;       // 0: its CPU is not measured
   /// `__rand_int__` becomes a random number and `__seq__` the next one of all threads, both in 12 digits.
   std::vector<std::string> words;
 };

@@ -16,8 +16,8 @@ constexpr double kMicro = 1000.0;
 double micros(std::uint64_t ns) { return static_cast<double>(ns) / kMicro; }
 
 /// The process that listens there, as its INFO says; 0 when it does not.
-int server_process(const std::string& server) {
-  const auto client = RespClient::connect(server, std::chrono::seconds(5));
+int server_process(const std::string& server, const Credentials& credentials) {
+  const auto client = RespClient::connect(server, std::chrono::seconds(5), credentials);
   if (!client) return 0;
   const auto info = (*client)->ask({"INFO", "server"});
   if (!info) return 0;
@@ -68,10 +68,14 @@ int run(int argc, char** argv) {
   RawLoad load;
   bool json = false;
   std::string server = "127.0.0.1:7379";
+  std::string user, secret_file;
   CLI::App* raw = app.add_subcommand("raw",
                                      "Sends one command again and again; __rand_int__ in its words becomes a "
                                      "random number, __seq__ the next number.");
   raw->add_option("--server", server, "The server, 127.0.0.1:7379 if not said.")->type_name("HOST:PORT");
+  raw->add_option("--user", user, "The user to be, default if not said.")->type_name("NAME");
+  raw->add_option("--secret-file", secret_file, "Its first line is the secret; else HOLDFASTCTL_AUTH or REDISCLI_AUTH.")
+      ->type_name("FILE");
   raw->add_option("-c,--connections", load.connections, "Connections.")->check(CLI::Range(1, 10'000));
   raw->add_option("-t,--threads", load.threads, "Threads of this program.")->check(CLI::Range(1, 64));
   raw->add_option("-P,--pipeline", load.pipeline, "Requests in one write.")->check(CLI::Range(1, 10'000));
@@ -92,7 +96,13 @@ int run(int argc, char** argv) {
   }
   load.host = server.substr(0, colon);
   load.port = static_cast<std::uint16_t>(port);
-  if (load.server_pid == 0) load.server_pid = server_process(server);
+  const auto credentials = find_credentials(user, secret_file);
+  if (!credentials) {
+    fmt::print(stderr, "holdfast-bench: {}\n", credentials.error().text());
+    return 2;
+  }
+  load.credentials = *credentials;
+  if (load.server_pid == 0) load.server_pid = server_process(server, load.credentials);
   const auto result = run_raw(load);
   if (!result) {
     fmt::print(stderr, "holdfast-bench: {}\n", result.error().text());

@@ -3,6 +3,7 @@
 #include "protocol/command_table.h"
 #include "tools/holdfastctl_log.h"
 #include "tools/resp_client.h"
+#include "tools/user_secret.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,6 +18,11 @@ using Strings = std::vector<std::string>;
 constexpr int kRefused = 1;
 constexpr int kUsage = 2;
 constexpr std::chrono::seconds kTimeout{30};
+
+int fail(const Error& error) {
+  fmt::print(stderr, "holdfastctl: {}\n", error.text());
+  return kUsage;
+}
 
 class Control {
  public:
@@ -84,11 +90,6 @@ class Control {
     return reply.is_error() ? kRefused : 0;
   }
 
-  static int fail(const Error& error) {
-    fmt::print(stderr, "holdfastctl: {}\n", error.text());
-    return kUsage;
-  }
-
   RespClient& client_;
   bool json_;
 };
@@ -100,6 +101,7 @@ constexpr const char* kFooter = R"(commands:
   item NAME                     an item's definition, state and counters
   reservation ITEM ID|USER      a reservation, or null
   verify [ITEM]                 counts one item or all anew; status 1 when something is wrong
+  user-secret NAME ROLE...      a new secret for a user, and the lines for the server's file
   log dump|verify ...           looks into a log without a server (log --help)
   anything else                 is sent to the server as it is: RESERVE item user, INFO, ITEM LOAD ...)";
 
@@ -116,8 +118,12 @@ int run_command(Control& control, const Strings& words) {
 int run(int argc, char** argv) {
   CLI::App app("Asks a Holdfast server.", "holdfastctl");
   std::string server = "127.0.0.1:7379";
+  std::string user, secret_file;
   bool json = false;
   app.add_option("--server", server, "The server, 127.0.0.1:7379 if not said.")->type_name("HOST:PORT");
+  app.add_option("--user", user, "The user to be, default if not said.")->type_name("NAME");
+  app.add_option("--secret-file", secret_file, "Its first line is the secret; else HOLDFASTCTL_AUTH or REDISCLI_AUTH.")
+      ->type_name("FILE");
   app.add_flag("--json", json, "Print data as JSON, one line a reply.");
   app.prefix_command();
   app.footer(kFooter);
@@ -128,11 +134,11 @@ int run(int argc, char** argv) {
     return kUsage;
   }
   if (words.front() == "log") return log_command(std::span(words).subspan(1));
-  const auto client = RespClient::connect(server, kTimeout);
-  if (!client) {
-    fmt::print(stderr, "holdfastctl: {}\n", client.error().text());
-    return kUsage;
-  }
+  if (words.front() == "user-secret") return user_secret_command(std::span(words).subspan(1));
+  const auto credentials = find_credentials(user, secret_file);
+  if (!credentials) return fail(credentials.error());
+  const auto client = RespClient::connect(server, kTimeout, *credentials);
+  if (!client) return fail(client.error());
   Control control(**client, json);
   return run_command(control, words);
 }

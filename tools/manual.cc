@@ -52,7 +52,7 @@ std::string roff_head(std::string_view name, int section, std::string_view summa
 
 // Commands.
 
-std::string title_of(const CommandEntry& command) {
+std::string words_name(const CommandEntry& command) {
   std::string name(command.name);
   if (!command.subcommand.empty()) name.append(" ").append(command.subcommand);
   return name;
@@ -68,6 +68,7 @@ std::string_view access_name(CommandAccess access) {
 }
 
 std::string role_of(const CommandEntry& command) {
+  if (command.role == Role::open) return "no AUTH";
   return command.role == Role::any ? "no role" : fmt::format("role {}", role_name(command.role));
 }
 
@@ -82,18 +83,22 @@ std::string commands_markdown() {
   out += fmt::format(fmt::runtime(kMade), "protocol/commands.def");
   out +=
       "\nNames and option words are read in any case of letters. Words are counted with the command's name, arguments\n"
-      "without it. A user needs the role only where users are configured. What an error's first word means is in\n"
-      "[errors.md](errors.md).\n\n| command | what it does |\n|---|---|\n";
+      "without it. A user needs the role only where users are configured ([options.md](options.md)). What an error's "
+      "first\nword means is in [errors.md](errors.md).\n\n| role | what it lets a user do |\n|---|---|\n";
+  for (const RoleEntry& role : role_table()) {
+    if (find_role(role.name) != nullptr) out += fmt::format("| {} | {} |\n", role.name, cell(role.summary));
+  }
+  out += "\nNo role includes another; a user may have several.\n\n| command | what it does |\n|---|---|\n";
   for (const auto& command : command_table()) {
-    std::string anchor = title_of(command);
+    std::string anchor = words_name(command);
     std::transform(anchor.begin(), anchor.end(), anchor.begin(), [](char c) {
       if (c == ' ') return '-';
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
-    out += fmt::format("| [{}](#{}) | {} |\n", title_of(command), anchor, cell(command.summary));
+    out += fmt::format("| [{}](#{}) | {} |\n", words_name(command), anchor, cell(command.summary));
   }
   for (const auto& command : command_table()) {
-    out += fmt::format("\n## {}\n\n    {}\n\n{} {}\n", title_of(command), command.syntax, command.summary,
+    out += fmt::format("\n## {}\n\n    {}\n\n{} {}\n", words_name(command), command.syntax, command.summary,
                        facts_of(command));
   }
   return out;
@@ -157,14 +162,41 @@ struct Option {
   std::uint64_t max;
   std::string_view choices;
   std::string_view summary;
+  bool live;
 };
 
 constexpr Option kOptions[] = {
 #define HOLDFAST_OPTION(member, name, kind, initial, min, max, choices, summary) \
-  {name, #kind, initial, min, max, choices, summary},
+  {name, #kind, initial, min, max, choices, summary, false},
+#define HOLDFAST_LIVE_OPTION(member, name, kind, initial, min, max, choices, summary) \
+  {name, #kind, initial, min, max, choices, summary, true},
 #include "server/options.def"
 #undef HOLDFAST_OPTION
 };
+
+constexpr std::string_view kUsersMarkdown = R"(
+## Users
+
+Without users everybody who reaches the server is the user `default` and may do everything; the server then listens on
+loopback only. With users in the file every connection has to authenticate (`AUTH user secret`, `HELLO 3 AUTH user
+secret`; `AUTH secret` means the user `default`), and a command needs its role ([commands.md](commands.md)).
+
+    bind = "10.0.0.5"
+
+    [users.shop]
+    roles = ["reader", "buyer"]
+    secrets = ["sha256:<64 hexadecimal digits>"]
+
+    [users.operator]
+    roles = ["reader", "loader", "admin"]
+    secrets = ["sha256:<the old one>", "sha256:<the new one>"]
+    disabled = false
+
+`holdfastctl user-secret shop reader buyer >> holdfastd.toml` shows a new random secret and adds these lines for it; the
+file keeps only the SHA-256 of it, which is safe for random secrets and for no others. Up to four secrets of a user are right at once, so
+that one can be replaced without a gap: add the new one, restart, change the clients, take the old one out. The server
+reads the file when it starts. It refuses a file that everybody may write, and warns of one that everybody may read.
+)";
 
 struct Unit {
   std::string_view name;
@@ -205,12 +237,14 @@ std::string options_markdown() {
       "\nEach is a flag (`--port 7379`), a key of the TOML file that `--config` names (`port = 7379`; flags win), and\n"
       "shown by `CONFIG GET`. Bytes are plain or carry `KiB`, `MiB` or `GiB`; durations are milliseconds or carry "
       "`ms`,\n"
-      "`s`, `m`, `h` or `d`.\n\n| option | values | default | what it does |\n|---|---|---|---|\n";
+      "`s`, `m`, `h` or `d`. `CONFIG SET` changes those marked live, until the server stops.\n\n| option | values | "
+      "default | what it does |\n|---|---|---|---|\n";
   for (const Option& option : kOptions) {
     const auto values = option.kind == "flag" ? std::string("flag") : values_of(option);
-    out += fmt::format("| `--{}` | {} | {} | {} |\n", option.name, cell(values), option.initial, cell(option.summary));
+    out += fmt::format("| `--{}` | {} | {} | {}{} |\n", option.name, cell(values), option.initial, cell(option.summary),
+                       option.live ? " (live)" : "");
   }
-  return out;
+  return out + std::string(kUsersMarkdown);
 }
 
 std::string options_roff() {
@@ -221,6 +255,12 @@ std::string options_roff() {
     out += fmt::format(".TP\n.B \\-\\-{} {}\n{}\nDefault: {}\n", roff(option.name), roff(values_of(option)),
                        roff(option.summary), roff(option.initial));
   }
+  out +=
+      ".SH USERS\nWithout users everybody who reaches the server may do everything, and it listens on loopback only. A "
+      "table\n.B [users.NAME]\nof the configuration file has roles (an array of reader, buyer, loader, relay, admin, "
+      "metrics; none includes\nanother), secrets (an array of up to four \"sha256:\" and 64 hexadecimal digits) and "
+      "may "
+      "have disabled = true.\n.B holdfastctl user\\-secret NAME ROLE...\nmakes a secret and these lines.\n";
   return out + ".SH SEE ALSO\n.BR holdfast\\-commands (7),\n.BR holdfast\\-errors (7)\n";
 }
 

@@ -52,7 +52,8 @@ int connect_to(const addrinfo& address, std::chrono::seconds timeout) {
 
 }  // namespace
 
-Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& server, std::chrono::seconds timeout) {
+Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& server, std::chrono::seconds timeout,
+                                                        const Credentials& credentials) {
   std::string host, port;
   if (!split_server(server, host, port)) {
     return Error::format(ErrorCode::bad_option, "--server: '{}' is not HOST:PORT", Echo(server).text());
@@ -70,11 +71,25 @@ Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& serve
     error = errno;
     if (fd < 0) continue;
     std::unique_ptr<RespClient> client(new RespClient(fd, server));
-    const auto hello = client->ask({"HELLO", "3"});
-    if (!hello) return hello.error();
+    HOLDFAST_TRY(client->greet(credentials));
     return client;
   }
   return failed(server, reason(error));
+}
+
+Result<void> RespClient::greet(const Credentials& credentials) {
+  std::vector<std::string> words = {"HELLO", "3"};
+  if (credentials.given()) words.insert(words.end(), {"AUTH", credentials.user, credentials.secret});
+  const auto hello = ask(words);
+  if (!hello) return hello.error();
+  if (!hello->is_error()) return {};
+  if (hello->text.starts_with("NOAUTH")) {
+    return Error::format(ErrorCode::no_auth,
+                         "{}: the server wants a user: --user NAME and --secret-file FILE, or HOLDFASTCTL_AUTH",
+                         server_);
+  }
+  return Error::format(hello->text.starts_with("WRONGPASS") ? ErrorCode::wrong_pass : ErrorCode::io_failed, "{}: {}",
+                       server_, Echo(hello->text).text());
 }
 
 RespClient::~RespClient() { close(fd_); }

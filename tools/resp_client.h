@@ -2,6 +2,7 @@
 // programs need. One thread at a time.
 #pragma once
 
+#include "tools/credentials.h"
 #include "tools/reply.h"
 
 #include <chrono>
@@ -11,9 +12,11 @@ namespace holdfast {
 
 class RespClient {
  public:
-  /// `server` is HOST:PORT, HOST a name or an address ([::1]:7379 for IPv6). Speaks RESP3. Errors: io_failed, saying
-  /// which server; bad_option for a server that cannot be read.
-  static Result<std::unique_ptr<RespClient>> connect(const std::string& server, std::chrono::seconds timeout);
+  /// `server` is HOST:PORT, HOST a name or an address ([::1]:7379 for IPv6). Speaks RESP3, as the user of `credentials`
+  /// if they are given. Errors: io_failed, saying which server; bad_option for a server that cannot be read; no_auth and
+  /// wrong_pass when the server wants other credentials.
+  static Result<std::unique_ptr<RespClient>> connect(const std::string& server, std::chrono::seconds timeout,
+                                                     const Credentials& credentials);
   ~RespClient();
   RespClient(const RespClient&) = delete;
   RespClient& operator=(const RespClient&) = delete;
@@ -23,6 +26,7 @@ class RespClient {
 
  private:
   RespClient(int fd, std::string server) : fd_(fd), server_(std::move(server)) {}
+  Result<void> greet(const Credentials& credentials);
   Result<void> write(std::string_view bytes);
 
   int fd_;

@@ -46,6 +46,7 @@ class Machine:
         self.address = ("127.0.0.1", port)
         environment = dict(os.environ)
         if self.options.shim:
+            faults = ";".join(filter(None, (faults, getattr(self.options, "always", ""))))
             environment |= {"LD_PRELOAD": os.path.abspath(self.options.shim), "HOLDFAST_SHIM_ROOT": self.data,
                             "HOLDFAST_SHIM_DIR": self.side, "HOLDFAST_SHIM_FAULTS": faults}
         command = [*shlex.split(self.options.server), "--data-dir", self.data, "--bind", "127.0.0.1", "--port", str(port),

@@ -46,6 +46,8 @@ enum class JournalKind : std::uint32_t {
 
 inline constexpr std::uint32_t kDurable = 1;  // done: the file was open with O_DSYNC or O_SYNC and the write succeeded
 inline constexpr std::uint32_t kFailed = 2;   // done: the write failed or was cut short
+inline constexpr std::uint32_t kNewFile =
+    4;  // create: by open, not by link: what the journal says of the inode was another file's
 
 struct JournalHeader {
   std::uint32_t magic = 0;

@@ -96,6 +96,9 @@ PendingState find_pending(const std::vector<JournalRecord>& records) {
         drop_reverted(of_file);
         break;
       case JournalKind::create:
+        if ((record.header.flags & kNewFile) != 0) of_file.clear();
+        state.names.push_back(&record);
+        break;
       case JournalKind::rename:
       case JournalKind::remove:
         state.names.push_back(&record);

@@ -120,7 +120,7 @@ void Shim::after_open(int fd, const std::string& path, int flags, bool existed) 
   const std::lock_guard lock(mutex_);
   if (!existed) {
     const std::string_view texts[] = {path};
-    journal_.append({.kind = JournalKind::create, .inode = status.st_ino}, texts);
+    journal_.append({.kind = JournalKind::create, .flags = kNewFile, .inode = status.st_ino}, texts);
   }
   Tracked& file = tracked_[static_cast<std::size_t>(fd)];
   file = {status.st_ino, S_ISDIR(status.st_mode), (flags & O_DSYNC) != 0, (flags & O_APPEND) != 0, -1, path};

@@ -9,6 +9,7 @@ Needs root: it mounts a small file system and makes time and mount namespaces of
 """
 import argparse
 import contextlib
+import inspect
 import os
 import pathlib
 import subprocess
@@ -190,6 +191,19 @@ def a_disk_that_hangs_refuses_only_new_units(server, folder, shim):
         machine.remove()
 
 
+def the_first_write_of_the_log_fails(server, folder, shim):
+    machine = machine_of(server, folder)
+    machine.options.shim = shim
+    try:
+        for fault in ("write_durable:*:1:EIO:sticky", "write_durable:*:1:ENOSPC:sticky", "write_durable:*:1:short:sticky"):
+            machine.spawn(faults=fault)
+            check(machine.exit_status(PATIENCE_SECONDS) == 74, f"{fault}: exit status {machine.process.poll()}, {machine.output_tail()!r}")
+        machine.start()
+        check(isinstance(ask(machine, "ITEM", "CREATE", "i", "STOCK", 1), str), "it starts by itself when the disk writes again")
+    finally:
+        machine.remove()
+
+
 # Directories
 
 
@@ -231,7 +245,8 @@ def an_empty_directory_is_a_question(server, folder):
 
 
 CASES = (boot_time_while_down_counts, wall_time_counts_after_a_reboot, a_long_stop_holds_returns,
-         a_full_disk_refuses_only_new_units, a_disk_that_hangs_refuses_only_new_units, a_second_server_refuses, an_empty_directory_is_a_question)
+         a_full_disk_refuses_only_new_units, a_disk_that_hangs_refuses_only_new_units,
+         the_first_write_of_the_log_fails, a_second_server_refuses, an_empty_directory_is_a_question)
 
 
 def main():
@@ -250,7 +265,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="holdfast-system-", dir=args.folder) as folder:
             try:
-                case(server, folder, *([os.path.abspath(args.shim)] if "hangs" in title else []))
+                case(server, folder, *([os.path.abspath(args.shim)] if "shim" in inspect.signature(case).parameters else []))
                 passed += 1
                 print(f"ok    {title}", flush=True)
             except Exception as error:  # pylint: disable=broad-except

@@ -148,12 +148,23 @@ TEST_CASE("command table: letters compare without regard to case, other bytes as
   CHECK_FALSE(equals_ignoring_case("{", "["));
 }
 
-TEST_CASE("command table: every role has its name") {
+TEST_CASE("command table: every role has its name, and a user can have all but two") {
   std::set<std::string_view> names;
-  for (const Role role :
-       {Role::any, Role::reader, Role::buyer, Role::loader, Role::relay, Role::admin, Role::metrics}) {
-    CHECK(names.insert(role_name(role)).second);
+  for (const RoleEntry& entry : role_table()) {
+    CHECK(names.insert(role_name(entry.role)).second);
+    CHECK(entry.summary.ends_with('.'));
+    const bool general = entry.role == Role::open || entry.role == Role::any;
+    CHECK((find_role(entry.name) == nullptr) == general);
   }
   CHECK(role_name(Role::buyer) == "buyer");
-  CHECK(role_name(Role::metrics) == "metrics");
+  CHECK(find_role("nosuch") == nullptr);
+  CHECK(find_role("Buyer") == nullptr);
+}
+
+TEST_CASE("command table: every command names a role, and what writes one that has to be given") {
+  for (const CommandEntry& entry : command_table()) {
+    CAPTURE(entry.syntax);
+    CHECK((role_bit(entry.role) & kAllRoles) != 0);
+    CHECK((entry.access != CommandAccess::write || find_role(role_name(entry.role)) != nullptr));
+  }
 }

@@ -53,6 +53,13 @@ TEST_CASE("options: what is wrong is refused and named") {
   CHECK(read({"--segment-bytes", "1"}).text.find("65536") != std::string::npos);
 }
 
+TEST_CASE("options: with users an explicit bind may be any address") {
+  std::ofstream("users.toml") << "[users.shop]\nroles = [\"buyer\"]\nsecrets = "
+                                 "[\"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"]\n";
+  CHECK(read({"--config", "users.toml", "--bind", "0.0.0.0"}).exit_status == 0);
+  CHECK(read({"--config", "users.toml"}).options.bind == "127.0.0.1");
+}
+
 TEST_CASE("options: --help shows every option, and is no error") {
   const CommandLine line = read({"--help"});
   CHECK(line.leave);
@@ -70,7 +77,8 @@ TEST_CASE("options: a file sets them, arguments win, an unknown key is refused")
   CHECK(line.options.require_data);
   CHECK(line.options.ended_retention == std::chrono::hours(2));
   std::ofstream("unknown.toml") << "port = 7001\nprot = 7002\n";
-  CHECK(read({"--config", "unknown.toml"}).text.find("unknown.toml:2: unknown key 'prot'") != std::string::npos);
+  CHECK(read({"--config", "unknown.toml"}).text.find("unknown.toml:2: unknown key 'prot'; did you mean 'port'?") !=
+        std::string::npos);
   std::ofstream("broken.toml") << "port = \n";
   CHECK(read({"--config", "broken.toml"}).exit_status != 0);
   CHECK(read({"--config", "missing.toml"}).exit_status != 0);

@@ -27,6 +27,9 @@ class PlayedHost final : public SessionHost {
   };
 
   const Options& options() const override { return options_; }
+  void set_options(const Options& options) override { options_ = options; }
+  const Users& users() const override { return known; }
+  void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
   Telemetry& telemetry() override { return telemetry_; }
   ClockReading read_clock() override {
@@ -42,6 +45,8 @@ class PlayedHost final : public SessionHost {
   void forget(ConnectionKey) override {}
 
   ServerStatus server;
+  Users known;
+  std::vector<std::string> notices;
   bool credit = true;
   std::vector<Forwarded> forwarded;
 

@@ -84,7 +84,7 @@ bool by_decision(const std::string& refusal) {
   return false;
 }
 
-std::string random_history(std::uint64_t seed, int& refused) {
+std::string random_history(std::uint64_t seed, HistoryCounts& counts) {
   simulation::Dice dice(seed);
   CrashHistory history(seed);
   const bool garble = dice.chance(1, 4);
@@ -99,9 +99,10 @@ std::string random_history(std::uint64_t seed, int& refused) {
     if (!last) history.disk.crash_at(1 + dice.below(150));
     const auto end = history.live(last ? 1 : static_cast<int>(dice.below(12)));
     if (!end.violation.empty()) return fmt::format("life {}: {}", life, end.violation);
-    if (garble && end.refusal.starts_with("rot:")) return ++refused, std::string();
+    if (garble && end.refusal.starts_with("rot:")) return ++counts.refused, std::string();
     if (by_decision(end.refusal) || (last && !end.refusal.empty()))
       return fmt::format("life {}: {}", life, end.refusal);
+    ++counts.deaths;
     if (!end.crashed && dice.chance(1, 4)) {
       history.disk.clear_faults();
       history.kill();

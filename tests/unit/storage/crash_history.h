@@ -50,8 +50,14 @@ class CrashHistory {
 /// Whether a start was refused by the recovery table, not by a failed call.
 bool by_decision(const std::string& refusal);
 
+/// What random histories came to.
+struct HistoryCounts {
+  std::uint64_t deaths = 0;   // by power cut or kill
+  std::uint64_t refused = 0;  // starts that were refused because garbled sectors look like rot, which is right
+};
+
 /// A random history of lives with random crashes, kills and failed flushes, from one seed. Empty when every promise
-/// held. `refused` counts starts that were refused because garbled sectors look like rot, which is right.
-std::string random_history(std::uint64_t seed, int& refused);
+/// held. Adds to the counts.
+std::string random_history(std::uint64_t seed, HistoryCounts& counts);
 
 }  // namespace holdfast::test

@@ -1,5 +1,5 @@
 // Damage of every kind to a small log: recovery finds exactly what was there, or refuses and changes nothing.
-#include "tests/unit/storage/log_fixture.h"
+#include "tests/unit/storage/damaged_corpus.h"
 
 #include "storage/log_files.h"
 #include "storage/segment_reader.h"
@@ -26,19 +26,30 @@ struct Outcome {
   Lines lines;
 };
 
+/// Notes that a disk as it was came to this row; the first of each row is kept when a new corpus is asked for.
+void count(const std::optional<SimulatedDisk>& before, RecoveryRow row, std::string_view outcome) {
+  if (rows_reached[static_cast<std::size_t>(row)]++ == 0 && before) {
+    keep_damaged(SimulatedDisk(*before), new_corpus() + "/" + std::string(row_name(row)), outcome);
+  }
+}
+
 /// What a recovery of this disk comes to; counts its row.
 Outcome outcome_of(SimulatedDisk& disk) {
+  std::optional<SimulatedDisk> before;
+  if (!new_corpus().empty()) before.emplace(disk);
   VirtualClock clock;
   LogDriver driver(disk, clock, 99);
   const auto recovered = driver.recover();
   if (recovered) {
-    ++rows_reached[static_cast<std::size_t>(driver.recovered.tail)];
-    if (driver.recovered.unused_segment) ++rows_reached[static_cast<std::size_t>(RecoveryRow::unused_segment)];
+    const std::string opens = opens_with(driver);
+    count(before, driver.recovered.tail, opens);
+    if (driver.recovered.unused_segment) count(before, RecoveryRow::unused_segment, opens);
     return {false, {}, driver.lines};
   }
   const std::string text = said(recovered);
   for (std::size_t row = 0; row < kRecoveryRows; ++row) {
-    if (text.starts_with(row_name(static_cast<RecoveryRow>(row)))) ++rows_reached[row];
+    const auto reached = static_cast<RecoveryRow>(row);
+    if (text.starts_with(row_name(reached))) count(before, reached, text);
   }
   return {true, text, {}};
 }

@@ -13,9 +13,9 @@ constexpr std::uint64_t kSeedsMax = 20'000;
 }  // namespace
 
 TEST_CASE("mutant: is caught") {
-  int refused = 0;
+  HistoryCounts counts;
   for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
-    const auto violation = random_history(seed, refused);
+    const auto violation = random_history(seed, counts);
     if (violation.empty()) continue;
     MESSAGE("a log that " << kMutants[HOLDFAST_MUTANT] << " is caught by seed " << seed << ": " << violation);
     return;
