@@ -20,16 +20,16 @@ TEST_CASE("admin_commands: MONITOR sees what is executed, and only that") {
   CHECK(other.ask({"MONITOR"}) == "-ERR 64 connections monitor already\r\n");
 }
 
-TEST_CASE("admin_commands: what is pushed keeps its place among replies, and goes nowhere when replies are off") {
+TEST_CASE("admin_commands: what is shown keeps its place among replies, and goes nowhere when replies are off") {
   PlayedHost host;
   PlayedSession client(host);
   client.ask({"GET", "{a}:stock"});
-  client.session.push("+line\r\n");
+  client.session.show("+line\r\n");
   CHECK(client.take() == "");
   client.session.answer(host.forwarded.at(0).address.slot, "$-1\r\n");
   CHECK(client.take() == "$-1\r\n+line\r\n");
   client.ask({"CLIENT", "REPLY", "OFF"});
-  client.session.push("+line\r\n");
+  client.session.show("+line\r\n");
   CHECK(client.take() == "");
   client.session.cut();
   CHECK(client.session.finished());
