@@ -95,10 +95,15 @@ Error unknown_command(Words words) {
                        words[0].substr(0, kNameBytesMax), arguments);
 }
 
-Error wrong_arity(std::string_view name, std::string_view subcommand) {
+std::string full_name(std::string_view name, std::string_view subcommand) {
   std::string text(name);
   if (!subcommand.empty()) text.append("|").append(subcommand);
   std::transform(text.begin(), text.end(), text.begin(), to_lower);
+  return text;
+}
+
+Error wrong_arity(std::string_view name, std::string_view subcommand) {
+  const std::string text = full_name(name, subcommand);
   return Error::format(ErrorCode::err, "wrong number of arguments for '{}' command", text);
 }
 
@@ -106,10 +111,15 @@ Error wrong_arity(std::string_view name, std::string_view subcommand) {
 
 std::span<const CommandEntry> command_table() noexcept { return kCommands; }
 
-Result<const CommandEntry*> find_command(Words words) {
+const CommandEntry* find_command_name(Words words) noexcept {
   const CommandEntry* entry = find_entry(words[0], {});
   // COMMAND is a command by itself and has subcommands too.
-  if (words.size() > 1 && (entry == nullptr || entry->id == CommandId::command)) entry = find_entry(words[0], words[1]);
+  if (words.size() > 1 && (entry == nullptr || entry->id == CommandId::command)) return find_entry(words[0], words[1]);
+  return entry;
+}
+
+Result<const CommandEntry*> find_command(Words words) {
+  const CommandEntry* entry = find_command_name(words);
   if (entry == nullptr) {
     if (!is_container(words[0])) return unknown_command(words);
     if (words.size() == 1) return wrong_arity(words[0], {});
@@ -129,12 +139,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcep
                     [](char a, char b) { return to_upper(a) == b; });
 }
 
-std::string full_name(const CommandEntry& entry) {
-  std::string name(entry.name);
-  if (!entry.subcommand.empty()) name.append("|").append(entry.subcommand);
-  std::transform(name.begin(), name.end(), name.begin(), to_lower);
-  return name;
-}
+std::string full_name(const CommandEntry& entry) { return full_name(entry.name, entry.subcommand); }
 
 std::span<const RoleEntry> role_table() noexcept { return kRoles; }
 

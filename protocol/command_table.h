@@ -18,6 +18,14 @@ enum class CommandId : std::uint8_t {
 #undef HOLDFAST_SESSION
 };
 
+inline constexpr std::size_t kCommandCount = 0
+#define HOLDFAST_STEP(...) +1
+#define HOLDFAST_SESSION(...) +1
+#include "protocol/commands.def"
+#undef HOLDFAST_STEP
+#undef HOLDFAST_SESSION
+    ;
+
 enum class CommandHome : std::uint8_t { step, session };
 enum class CommandAccess : std::uint8_t { none, read, write };
 enum class Role : std::uint8_t {
@@ -64,6 +72,9 @@ using Words = std::span<const std::string_view>;
 /// The command that a request means, in any case of letters. An error when the name or subcommand is unknown or the
 /// number of words does not fit; its text is Redis's. REQUIRES: at least one word.
 Result<const CommandEntry*> find_command(Words words);
+
+/// The command of this name and subcommand, whatever the number of words; nothing when there is none.
+const CommandEntry* find_command_name(Words words) noexcept;
 
 /// Compares without regard to the case of ASCII letters. REQUIRES: `upper` is in upper case.
 bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcept;

@@ -19,6 +19,8 @@ class ReplyWriter {
   RespVersion version() const noexcept { return version_; }
   /// HELLO's own reply is the first one in the version that it asks for.
   void set_version(RespVersion version) noexcept { version_ = version; }
+  /// Bytes in the buffer so far: where the next reply begins.
+  std::size_t size() const noexcept { return out_.size(); }
   /// ":n"
   void integer(std::int64_t number);
   /// "+text"; REQUIRES: no CR or LF in it.

@@ -58,7 +58,7 @@ void session_shutdown(Session& session, Words words, ReplyWriter& reply) {
   if ((save && no_save) || (abort && (save || no_save || other))) return reply.raw_error(kSyntaxError);
   // One that is in progress executes no commands any more.
   if (abort) return reply.raw_error("ERR No shutdown in progress.");
-  session.close();
+  session.close(CloseReason::shutdown);
   session.host().control().shut_down();
 }
 

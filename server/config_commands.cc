@@ -94,4 +94,9 @@ void session_config_get(Session& session, Words words, ReplyWriter& reply) {
   }
 }
 
+void session_config_resetstat(Session& session, Words, ReplyWriter& reply) {
+  session.host().telemetry().reset();
+  reply.status("OK");
+}
+
 }  // namespace holdfast

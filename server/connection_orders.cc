@@ -46,6 +46,7 @@ void Connections::order(ConnectionOrder order) {
 
 void Connections::obey(Millis now, WallTime wall, const LogPosition& log) {
   look_at_waits(now, log);
+  stats_.client_waits.set(waits_.size());
   for (std::size_t left = kOrderVisitsMax; left > 0 && !orders_.empty();) {
     OpenOrder& open = orders_.front();
     for (; left > 0 && open.next < table_.size(); --left, ++open.next) {
@@ -97,7 +98,7 @@ void Connections::visit(Connection& connection, OpenOrder& open, const ClientFac
 }
 
 void Connections::kill(Connection& connection, const LogPosition& log) {
-  connection.session.close();
+  connection.session.close(CloseReason::killed);
   connection.held_up = false;
   watch(connection, connection.events & ~static_cast<std::uint32_t>(EPOLLIN));
   unblock(connection, log, false);
@@ -177,7 +178,9 @@ void Connections::finish(Connection& connection, Millis now) {
   int unread = 0, unsent = 0;
   const int fd = connection.socket.get();
   const bool known = ioctl(fd, FIONREAD, &unread) == 0 && ioctl(fd, SIOCOUTQ, &unsent) == 0;
-  if (connection.sends_no_more || (known && unread == 0 && unsent == 0)) return close(connection);
+  if (connection.sends_no_more || (known && unread == 0 && unsent == 0)) {
+    return close(connection, connection.session.close_reason());
+  }
   shutdown(fd, SHUT_WR);
   connection.unsent_bytes = unsent;
   connection.lingers_since = std::max(now, Millis{1});
@@ -196,7 +199,7 @@ bool Connections::lingers_on(Connection& connection, Millis now) {
 void Connections::throw_input_away(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
   if (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR))) return;
-  close(connection);
+  close(connection, connection.session.close_reason());
 }
 
 }  // namespace holdfast

@@ -13,7 +13,7 @@
 namespace holdfast {
 
 Connections::Connections(Poller& poller, SessionHost& host)
-    : poller_(poller), host_(host), buffer_(new char[kTurnBytesMax]) {}
+    : poller_(poller), host_(host), stats_(host.telemetry().stats), buffer_(new char[kTurnBytesMax]) {}
 
 Connections::~Connections() { close_all(); }
 
@@ -32,7 +32,8 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
   Connection* connection = find({static_cast<std::uint32_t>(tag), static_cast<std::uint32_t>(tag >> 32)});
   if (connection == nullptr) return;
   if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && (connection->events & EPOLLIN) == 0)) {
-    return close(*connection);
+    const bool lingers = connection->lingers_since != Millis{};
+    return close(*connection, lingers ? connection->session.close_reason() : CloseReason::broken);
   }
   if (connection->lingers_since != Millis{}) return throw_input_away(*connection);
   if ((events & EPOLLOUT) != 0) mark_dirty(*connection);
@@ -46,19 +47,19 @@ void Connections::on_ready(std::uint64_t tag, std::uint32_t events) {
 
 void Connections::read(Connection& connection) {
   const ssize_t size = recv(connection.socket.get(), buffer_.get(), kTurnBytesMax, 0);
-  ++counters_.reads;
+  stats_.reads.add();
   if (size < 0) {
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection);
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) close(connection, CloseReason::broken);
     return;
   }
   if (size == 0) {
     // Commands that were executed are still answered: the peer may have closed only its own direction.
     connection.sends_no_more = true;
-    connection.session.close();
+    connection.session.close(CloseReason::peer);
     watch(connection, connection.events & ~EPOLLIN);
     return mark_dirty(connection);
   }
-  counters_.input_bytes += static_cast<std::uint64_t>(size);
+  stats_.input_bytes.add(static_cast<std::uint64_t>(size));
   connection.turn.heard = true;
   execute(connection, {buffer_.get(), static_cast<std::size_t>(size)});
 }
@@ -172,20 +173,21 @@ void Connections::write(Connection& connection, Millis now) {
   if (connection.lingers_since != Millis{}) return;
   connection.active_at = now;
   if (connection.session.overflowed()) {
-    ++counters_.slow_subscribers;
     host_.notice(fmt::format("{} is closed: more than {} bytes of messages wait for it", connection.session.address(),
                              kSubscriberBytesMax));
-    return close(connection);
+    return close(connection, CloseReason::subscriber);
   }
-  if (connection.session.is_cut()) return close(connection);
+  if (connection.session.is_cut()) return close(connection, connection.session.close_reason());
   const std::string_view output = connection.session.output();
   std::size_t sent = 0;
   if (!output.empty()) {
     const ssize_t size = send(connection.socket.get(), output.data(), output.size(), MSG_NOSIGNAL);
-    if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return close(connection);
-    ++counters_.writes;
+    if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      return close(connection, CloseReason::broken);
+    }
+    stats_.writes.add();
     sent = size > 0 ? static_cast<std::size_t>(size) : 0;
-    counters_.output_bytes += sent;
+    stats_.output_bytes.add(sent);
     connection.session.sent(sent);
   }
   if (connection.session.finished()) return finish(connection, now);
@@ -212,6 +214,7 @@ void Connections::note_turn(Connection& connection, Millis now) {
   const std::size_t held = sizeof(Connection) + connection.input.capacity() + session.memory();
   held_bytes_ += held - connection.held_bytes;
   connection.held_bytes = held;
+  count_buffers(connection, connection.input.capacity(), session.memory());
 }
 
 /// Closes the connections that hold most until the others hold no more than they may.
@@ -224,10 +227,9 @@ void Connections::evict() {
       if (largest == nullptr || connection->held_bytes > largest->held_bytes) largest = connection.get();
     }
     if (largest == nullptr) return;
-    ++counters_.evicted;
     evicted_largest_ = fmt::format("{} (user {}) with {} bytes", largest->session.address(),
                                    largest->session.user().name, largest->held_bytes);
-    close(*largest);
+    close(*largest, CloseReason::evicted);
   }
 }
 
@@ -249,24 +251,27 @@ void Connections::keep_time(Millis now) {
       next = std::min(next, std::max(due, now));
       continue;
     }
-    if (!lingers) ++counters_.timed_out;
-    close(*connection);
+    close(*connection, lingers ? connection->session.close_reason() : CloseReason::deadline);
   }
   attention_ = std::clamp(next - now, kDeadlineLateMax, kIdleSleep);
-  if (counters_.evicted == evicted_told_) return;
+  const std::uint64_t evicted = stats_.connections_closed[static_cast<std::size_t>(CloseReason::evicted)].value();
+  if (evicted == evicted_told_) return;
   host_.notice(fmt::format("connections hold more than maxmemory-clients, {} bytes: closed {}, the last one {}",
-                           options.maxmemory_clients, counters_.evicted - evicted_told_, evicted_largest_));
-  evicted_told_ = counters_.evicted;
+                           options.maxmemory_clients, evicted - evicted_told_, evicted_largest_));
+  evicted_told_ = evicted;
 }
 
 // The end.
 
-void Connections::close(Connection& connection) {
+void Connections::count_buffers(Connection& connection, std::size_t input, std::size_t output) noexcept {
+  stats_.input_buffer_bytes.add(input - std::exchange(connection.input_counted, input));
+  stats_.output_buffer_bytes.add(output - std::exchange(connection.output_counted, output));
+}
+
+void Connections::close(Connection& connection, CloseReason reason) {
   const ConnectionKey key = connection.session.key();
-  counters_.commands += connection.session.commands();
-  counters_.error_replies += connection.session.error_replies();
-  counters_.wrong_secrets += connection.session.wrong_secrets();
-  counters_.denied += connection.session.denied();
+  stats_.connections_closed[static_cast<std::size_t>(reason)].add();
+  count_buffers(connection, 0, 0);
   addresses_.remove(connection.session.host_address());
   held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
@@ -277,7 +282,7 @@ void Connections::close(Connection& connection) {
   ++generations_[key.index];
   free_.push_back(key.index);
   table_[key.index] = nullptr;
-  --open_count_;
+  stats_.connections.set(--open_count_);
 }
 
 void Connections::drain() {
@@ -286,7 +291,7 @@ void Connections::drain() {
   listener_.close();
   for (const auto& connection : table_) {
     if (connection == nullptr || connection->lingers_since != Millis{}) continue;
-    connection->session.close();
+    connection->session.close(CloseReason::shutdown);
     connection->held_up = false;
     watch(*connection, connection->events & ~static_cast<std::uint32_t>(EPOLLIN));
     mark_dirty(*connection);
@@ -296,20 +301,8 @@ void Connections::drain() {
 void Connections::close_all() {
   listener_.close();
   for (const auto& connection : table_) {
-    if (connection != nullptr) close(*connection);
+    if (connection != nullptr) close(*connection, CloseReason::shutdown);
   }
-}
-
-Connections::Counters Connections::counters() const {
-  Counters sum = counters_;
-  for (const auto& connection : table_) {
-    if (connection == nullptr) continue;
-    sum.commands += connection->session.commands();
-    sum.error_replies += connection->session.error_replies();
-    sum.wrong_secrets += connection->session.wrong_secrets();
-    sum.denied += connection->session.denied();
-  }
-  return sum;
 }
 
 }  // namespace holdfast

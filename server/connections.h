@@ -17,22 +17,6 @@ namespace holdfast {
 
 class Connections final : public Control, public Subscribers {
  public:
-  struct Counters {
-    std::uint64_t received = 0;
-    std::uint64_t rejected = 0;
-    std::uint64_t evicted = 0;    // closed for their memory
-    std::uint64_t timed_out = 0;  // closed because a deadline was over
-    std::uint64_t input_bytes = 0;
-    std::uint64_t output_bytes = 0;
-    std::uint64_t reads = 0;
-    std::uint64_t writes = 0;
-    std::uint64_t slow_subscribers = 0;  // closed because they did not take their messages
-    std::uint64_t commands = 0;          // of connections that are gone; commands() adds the others
-    std::uint64_t error_replies = 0;     // likewise, as the next two
-    std::uint64_t wrong_secrets = 0;
-    std::uint64_t denied = 0;
-  };
-
   Connections(Poller& poller, SessionHost& host);
   ~Connections() override;
 
@@ -74,7 +58,11 @@ class Connections final : public Control, public Subscribers {
   std::uint32_t open_count() const noexcept { return open_count_; }
   /// Bytes that connections hold for requests and replies.
   std::size_t held_bytes() const noexcept { return held_bytes_; }
-  Counters counters() const;
+  /// The session of a connection, nothing when it is gone.
+  const Session* session(ConnectionKey key) noexcept {
+    const Connection* connection = find(key);
+    return connection == nullptr ? nullptr : &connection->session;
+  }
 
   // Control.
 
@@ -84,7 +72,6 @@ class Connections final : public Control, public Subscribers {
   bool may_monitor() const override { return monitors_.size() < kMonitorsMax; }
   void tell_monitors(std::string_view line) override;
   void shut_down() override { host_.shut_down(); }
-  ErrorCounts& errors() override { return errors_; }
 
   /// The listener's tag; connections' tags are their keys.
   static constexpr std::uint64_t kListenerTag = UINT64_MAX;
@@ -111,6 +98,9 @@ class Connections final : public Control, public Subscribers {
     Millis active_at{};
     int unsent_bytes = 0;    // while it lingers: what its peer had not taken at the last look
     Millis lingers_since{};  // 0: it does not; else everything is sent and its input is thrown away
+    // What of it stands in the thread's statistics.
+    std::size_t input_counted = 0;
+    std::size_t output_counted = 0;
   };
   /// An order that was carried out up to a place of the table.
   struct OpenOrder {
@@ -140,7 +130,8 @@ class Connections final : public Control, public Subscribers {
   void evict();
   void watch(Connection& connection, std::uint32_t events);
   void mark_dirty(Connection& connection);
-  void close(Connection& connection);
+  void close(Connection& connection, CloseReason reason);
+  void count_buffers(Connection& connection, std::size_t input, std::size_t output) noexcept;
   void finish(Connection& connection, Millis now);
   void throw_input_away(Connection& connection);
   bool lingers_on(Connection& connection, Millis now);
@@ -154,6 +145,7 @@ class Connections final : public Control, public Subscribers {
 
   Poller& poller_;
   SessionHost& host_;
+  ThreadStats& stats_;
   FileDescriptor listener_;
   FileDescriptor spare_;    // given up to answer one more peer when there are no descriptors left
   bool listening_ = false;  // the poller watches the listener
@@ -169,15 +161,13 @@ class Connections final : public Control, public Subscribers {
   AddressCounts addresses_;
   std::size_t held_bytes_ = 0;
   Millis attention_ = kIdleSleep;
-  std::uint64_t evicted_told_ = 0;  // of counters_.evicted, to the operator
+  std::uint64_t evicted_told_ = 0;  // of those closed for their memory, to the operator
   std::string evicted_largest_;     // the last one, for the operator
   std::uint64_t next_id_ = 1;
-  Counters counters_;
   std::deque<OpenOrder> orders_;
   std::vector<ConnectionKey> monitors_;
   std::vector<ClientWait> new_waits_;  // of this turn
   ClientWaits waits_;
-  ErrorCounts errors_;
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -72,7 +72,7 @@ bool Connections::turn_away() {
   FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   const bool taken = socket.is_open();
   if (taken) {
-    ++counters_.received;
+    stats_.connections_received.add();
     reject(socket, kTooMany);
     socket.close();
   }
@@ -94,12 +94,12 @@ void Connections::end_pause() {
 }
 
 void Connections::reject(const FileDescriptor& socket, std::string_view why) {
-  ++counters_.rejected;
+  stats_.connections_rejected.add();
   send(socket.get(), why.data(), why.size(), MSG_NOSIGNAL);
 }
 
 void Connections::admit(FileDescriptor socket) {
-  ++counters_.received;
+  stats_.connections_received.add();
   if (open_count_ >= host_.options().maxclients) return reject(socket, kTooMany);
   const int on = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -121,7 +121,7 @@ void Connections::admit(FileDescriptor socket) {
   connection->socket = std::move(socket);
   connection->events = EPOLLIN;
   table_[index] = std::move(connection);
-  ++open_count_;
+  stats_.connections.set(++open_count_);
   mark_dirty(*table_[index]);  // its deadlines begin with this turn
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "server/client_filter.h"
-#include "server/error_counts.h"
 #include "server/message.h"
 
 namespace holdfast {
@@ -49,8 +48,6 @@ class Control {
   virtual void tell_monitors(std::string_view line) = 0;
   /// SHUTDOWN: as SIGTERM does.
   virtual void shut_down() = 0;
-  /// Error replies of this thread's connections.
-  virtual ErrorCounts& errors() = 0;
   /// Whether any connection monitors: the only cost of MONITOR when there is none.
   bool monitored() const noexcept { return monitored_; }
 

@@ -14,19 +14,21 @@ void Gate::open(GroupOrdinal group) {
   groups_.back().ordinal = group;
 }
 
-void Gate::reply(ThreadIndex thread, ReplyAddress address, GroupOrdinal rests_on, std::string_view bytes) {
-  if (rests_on == GroupOrdinal()) return append(ready_[thread.value()], address, bytes);
+void Gate::reply(ThreadIndex thread, ReplyAddress address, GroupOrdinal rests_on, std::string_view bytes,
+                 const Arrival& arrival) {
+  if (rests_on == GroupOrdinal()) return append(ready_[thread.value()], address, bytes, arrival);
   // Nearly always the newest group, and there are few.
   const auto group =
       std::find_if(groups_.rbegin(), groups_.rend(), [&](const Group& open) { return open.ordinal == rests_on; });
   CHECK(group != groups_.rend());
-  append(group->blocks[thread.value()], address, bytes);
+  append(group->blocks[thread.value()], address, bytes, arrival);
   ++waiting_;
 }
 
-void Gate::append(Blocks& blocks, ReplyAddress address, std::string_view bytes) {
+void Gate::append(Blocks& blocks, ReplyAddress address, std::string_view bytes, const Arrival& arrival) {
   if (blocks.empty() || blocks.back()->full()) blocks.push_back(pool_.take());
   blocks.back()->add(address, bytes);
+  blocks.back()->note(arrival);
 }
 
 void Gate::release(GroupOrdinal through) {

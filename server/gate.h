@@ -22,7 +22,8 @@ class Gate {
   /// From here on replies may rest on this group. REQUIRES: greater than the last.
   void open(GroupOrdinal group);
   /// Takes a reply. REQUIRES: `rests_on` is none or was opened and not released.
-  void reply(ThreadIndex thread, ReplyAddress address, GroupOrdinal rests_on, std::string_view bytes);
+  void reply(ThreadIndex thread, ReplyAddress address, GroupOrdinal rests_on, std::string_view bytes,
+             const Arrival& arrival = {});
   /// Everything up to this group is durable: what rests on it becomes ready.
   void release(GroupOrdinal through);
   /// The next block for the connections of a thread, nothing when none is ready.
@@ -39,7 +40,7 @@ class Gate {
     std::vector<Blocks> blocks;  // by thread
   };
 
-  void append(Blocks& blocks, ReplyAddress address, std::string_view bytes);
+  void append(Blocks& blocks, ReplyAddress address, std::string_view bytes, const Arrival& arrival);
 
   std::vector<Blocks> ready_;  // by thread
   std::deque<Group> groups_;   // oldest first

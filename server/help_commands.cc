@@ -27,11 +27,13 @@ void session_command_help(Session&, Words, ReplyWriter& reply) { write_help("COM
 void session_config_help(Session&, Words, ReplyWriter& reply) { write_help("CONFIG", reply); }
 void session_function_help(Session&, Words, ReplyWriter& reply) { write_help("FUNCTION", reply); }
 void session_item_help(Session&, Words, ReplyWriter& reply) { write_help("ITEM", reply); }
+void session_latency_help(Session&, Words, ReplyWriter& reply) { write_help("LATENCY", reply); }
 void session_memory_help(Session&, Words, ReplyWriter& reply) { write_help("MEMORY", reply); }
 void session_module_help(Session&, Words, ReplyWriter& reply) { write_help("MODULE", reply); }
 void session_object_help(Session&, Words, ReplyWriter& reply) { write_help("OBJECT", reply); }
 void session_pubsub_help(Session&, Words, ReplyWriter& reply) { write_help("PUBSUB", reply); }
 void session_reservation_help(Session&, Words, ReplyWriter& reply) { write_help("RESERVATION", reply); }
 void session_script_help(Session&, Words, ReplyWriter& reply) { write_help("SCRIPT", reply); }
+void session_slowlog_help(Session&, Words, ReplyWriter& reply) { write_help("SLOWLOG", reply); }
 
 }  // namespace holdfast

@@ -188,7 +188,8 @@ void stats_section(Text& text, const ServerStatus& status) {
   line(text, "instantaneous_input_repl_kbps", "0.00");
   line(text, "instantaneous_output_repl_kbps", "0.00");
   line(text, "rejected_connections", status.connections_rejected);
-  zeros(text, {"sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys"});
+  zeros(text, {"sync_full", "sync_partial_ok", "sync_partial_err"});
+  line(text, "expired_keys", status.expired);
   line(text, "expired_stale_perc", "0.00");
   zeros(text, {"expired_time_cap_reached_count", "expire_cycle_cpu_milliseconds", "evicted_keys",
                "total_eviction_exceeded_time", "current_eviction_exceeded_time"});
@@ -247,12 +248,10 @@ void keyspace_section(Text& text, const ServerStatus& status) {
 }
 
 constexpr InfoSection kSections[] = {
-    {"Server", server_section, true},           {"Clients", clients_section, true},
-    {"Memory", memory_section, true},           {"Persistence", persistence_section, true},
-    {"Holdfast", holdfast_section, true},       {"Stats", stats_section, true},
-    {"Replication", replication_section, true}, {"CPU", cpu_section, true},
-    {"Modules", modules_section, true},         {"Errorstats", errorstats_section, true},
-    {"Cluster", cluster_section, true},         {"Keyspace", keyspace_section, true},
+    {"Server", server_section},           {"Clients", clients_section},   {"Memory", memory_section},
+    {"Persistence", persistence_section}, {"Holdfast", holdfast_section}, {"Stats", stats_section},
+    {"Replication", replication_section}, {"CPU", cpu_section},           {"Modules", modules_section},
+    {"Errorstats", errorstats_section},   {"Cluster", cluster_section},   {"Keyspace", keyspace_section},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The sections of INFO, each a writer of "name:value" lines that end in CR LF. Any thread.
+// The sections of INFO that it shows by itself, each a writer of "name:value" lines that end in CR LF. Any thread.
 #pragma once
 
 #include "server/server_status.h"
@@ -14,7 +14,6 @@ namespace holdfast {
 struct InfoSection {
   std::string_view title;
   void (*write)(std::string& text, const ServerStatus& status);
-  bool by_default;  // shown by INFO without words; the others only by name, ALL and EVERYTHING
 };
 
 /// In the order in which they are shown.

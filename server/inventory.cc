@@ -255,17 +255,28 @@ void Inventory::note_row(const Item& item, RowSlot slot, RecordPosition position
 }
 
 InventoryMemory Inventory::memory() const {
+  InventoryMemory memory = items_memory(0, items_.size());
+  memory += shared_memory();
+  return memory;
+}
+
+InventoryMemory Inventory::items_memory(std::size_t first, std::size_t end) const {
   InventoryMemory memory;
-  const auto count = [&](const ItemRows& rows) {
-    memory.rows += rows.row_bytes();
-    memory.indexes += rows.directory_bytes();
-  };
-  for (const auto& item : items_) {
-    if (!item) continue;
-    count(*item->rows);
+  for (std::size_t index = first; index < std::min(end, items_.size()); ++index) {
+    if (items_[index] == nullptr) continue;
+    memory.rows += items_[index]->rows->row_bytes();
+    memory.indexes += items_[index]->rows->directory_bytes();
     memory.others += sizeof(Item) + sizeof(ItemRows);
   }
-  for (const auto& rows : retired_) count(*rows);
+  return memory;
+}
+
+InventoryMemory Inventory::shared_memory() const {
+  InventoryMemory memory;
+  for (const auto& rows : retired_) {
+    memory.rows += rows->row_bytes();
+    memory.indexes += rows->directory_bytes();
+  }
   memory.indexes += pools_.cells.bytes() + pools_.several.bytes();
   memory.names = pools_.names.bytes();
   memory.others += named_.capacity() * sizeof(NamedItem) + due_.bytes() + windows_.bytes();

@@ -44,6 +44,14 @@ struct InventoryMemory {
   std::size_t indexes = 0;
   std::size_t names = 0;
   std::size_t others = 0;
+
+  InventoryMemory& operator+=(const InventoryMemory& other) noexcept {
+    rows += other.rows;
+    indexes += other.indexes;
+    names += other.names;
+    others += other.others;
+    return *this;
+  }
 };
 
 class Inventory final : public RecordVisitor {
@@ -179,6 +187,14 @@ class Inventory final : public RecordVisitor {
   const Lookups& lookups() const noexcept { return lookups_; }
   std::uint64_t fenced_count() const noexcept { return fenced_count_; }
   InventoryMemory memory() const;
+  /// Its parts: of the items whose index is first..end-1, and of what all share.
+  InventoryMemory items_memory(std::size_t first, std::size_t end) const;
+  InventoryMemory shared_memory() const;
+  /// The item in a place, nothing when that is free.
+  const Item* item_at(std::size_t index) const noexcept {
+    return index < items_.size() ? items_[index].get() : nullptr;
+  }
+  std::size_t indexes_end() const noexcept { return items_.size(); }
 
  private:
   friend class InventoryAccess;  // of the tests: breaks a counter to see it fenced

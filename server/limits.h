@@ -106,9 +106,7 @@ inline constexpr Millis kLingerMax{1000};
 inline constexpr std::size_t kMonitorBytesMax = 8_MiB;
 /// Connections that monitor at once.
 inline constexpr std::size_t kMonitorsMax = 64;
-/// Codes of error replies that INFO tells apart, and their length.
-inline constexpr std::size_t kErrorCodesMax = 128;
-inline constexpr std::size_t kErrorCodeBytesMax = 32;
+
 // Users.
 
 inline constexpr std::size_t kUsersMax = 1000;
@@ -121,6 +119,29 @@ inline constexpr std::uint32_t kWrongSecretsMax = 3;
 inline constexpr std::size_t kConfigBytesMax = 1_MiB;
 /// Unknown words longer than this are not compared with known ones.
 inline constexpr std::size_t kSuggestedBytesMax = 64;
+// What SLOWLOG and LATENCY keep, as in Redis.
+
+inline constexpr std::size_t kSlowLogWordsMax = 32;
+inline constexpr std::size_t kSlowLogWordBytesMax = 128;
+inline constexpr std::size_t kLatencySamplesMax = 160;
+
+// What /metrics serves.
+
+/// Items looked at for a report, when too few are busy.
+inline constexpr std::uint32_t kReportLooksMax = 2000;
+/// Items whose memory one report counts.
+inline constexpr std::size_t kReportMemoryItemsMax = 256;
+/// How long a scrape waits for the shard's answer, and how often it looks for it.
+inline constexpr Millis kReportWait{100};
+inline constexpr Millis kReportPoll{1};
+/// Connections to the metrics port at once; one more displaces the one that has been idle longest.
+inline constexpr std::size_t kMetricsConnectionsMax = 32;
+/// Bytes of the line and headers of a request.
+inline constexpr std::uint32_t kMetricsHeaderBytesMax = 8 * 1024;
+/// Until a request is whole, and until its answer is taken.
+inline constexpr Millis kMetricsDeadline{5000};
+/// Between the requests of a connection.
+inline constexpr Millis kMetricsIdle{60'000};
 
 // Time.
 
@@ -144,6 +165,7 @@ static_assert(kRequestLimitsBeforeAuth.words_max < kRequestLimits.words_max &&
               kRequestLimitsBeforeAuth.request_bytes_max < kRequestLimits.request_bytes_max);
 static_assert(kDeadlineLateMax < kIdleSleep);
 static_assert(kSweepEvery < kSweepLateMax && kSweepLateMax < kIdleSleep);
+static_assert(kReportPoll < kReportWait && kReportWait < kMetricsDeadline && kMetricsDeadline < kMetricsIdle);
 static_assert(kKeptBufferBytesMax <= kSpareBlockBytesMax);
 static_assert(kMonitorBytesMax > 4 * kRequestLimits.request_bytes_max, "one line of MONITOR fits");
 static_assert(kLingerMax < kDrainMax);

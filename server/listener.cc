@@ -28,11 +28,11 @@ bool fill_address(const std::string& address, std::uint16_t port, sockaddr_stora
   return inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1;
 }
 
-Error cannot(const std::string& address, std::uint16_t port, int error) {
+Error cannot(const std::string& address, std::uint16_t port, std::string_view prefix, int error) {
   if (error == EADDRINUSE) {
     return Error::format(ErrorCode::io_failed,
-                         "{} port {} is already in use by another process; stop that one or choose another --port",
-                         address, port);
+                         "{} port {} is already in use by another process; stop that one or choose another --{}port",
+                         address, port, prefix);
   }
   return Error::format(ErrorCode::io_failed, "cannot listen on {} port {}: {}", address, port,
                        std::generic_category().message(error));
@@ -40,19 +40,20 @@ Error cannot(const std::string& address, std::uint16_t port, int error) {
 
 }  // namespace
 
-Result<FileDescriptor> open_listener(const std::string& address, std::uint16_t port) {
+Result<FileDescriptor> open_listener(const std::string& address, std::uint16_t port, std::string_view prefix) {
   sockaddr_storage where{};
   socklen_t size = 0;
   if (!fill_address(address, port, where, size)) {
-    return Error::format(ErrorCode::bad_option, "bind: '{}' is not a numeric IPv4 or IPv6 address",
+    return Error::format(ErrorCode::bad_option, "{}bind: '{}' is not a numeric IPv4 or IPv6 address", prefix,
                          Echo(address).text());
   }
   FileDescriptor listener(socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!listener.is_open()) return cannot(address, port, errno);
+  if (!listener.is_open()) return cannot(address, port, prefix, errno);
   const int on = 1;
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0) return cannot(address, port, errno);
-  if (::listen(listener.get(), kBacklog) != 0) return cannot(address, port, errno);
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0)
+    return cannot(address, port, prefix, errno);
+  if (::listen(listener.get(), kBacklog) != 0) return cannot(address, port, prefix, errno);
   return listener;
 }
 

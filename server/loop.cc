@@ -2,6 +2,7 @@
 
 #include "protocol/check.h"
 #include "server/descriptors.h"
+#include "server/process_figures.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ Loop::Loop(const Options& options, const Users& users, Clock& clock, std::string
   reading_ = clock_.read();
   started_ = boot_ms();
   last_save_ = WallTime(std::chrono::duration_cast<Millis>(reading_.wall));
+  publish_options();
 }
 
 Loop::~Loop() {
@@ -56,7 +58,18 @@ void Loop::on_committed(std::span<Group* const> groups) {
   waker_.wake();
 }
 
+void Loop::publish_options() noexcept {
+  telemetry_.stats.connections_limit.set(options_.maxclients);
+  telemetry_.stats.slow_flush_max_ms.set(static_cast<std::uint64_t>(options_.slow_flush_max.count()));
+}
+
+void Loop::ask_items() noexcept {
+  items_.ask();
+  waker_.wake();
+}
+
 void Loop::run() {
+  name_thread("shard-0");
   while (!drained()) turn();
   connections_.close_all();
 }
@@ -71,10 +84,12 @@ void Loop::turn() {
   waker_.sleeps();
   const auto events = poller_.wait(sleep_time());
   waker_.wakes();
+  telemetry_.begin_turn(clock_.boot());
   for (const epoll_event& event : events) dispatch(event);
   connections_.resume();
   send_commands();
   reading_ = clock_.read();  // the one look at the clock; after the reads that brought the commands
+  telemetry_.end_reads(reading_);
   take_orders();
   if (shard_ != nullptr) {
     run_shard();
@@ -88,11 +103,27 @@ void Loop::turn() {
     connections_.keep_time(boot_ms());
     look_at_rates();
   }
+  report_items();
+  if (telemetry_.worked()) end_turn();
+}
+
+void Loop::report_items() {
+  if (!items_.take_request()) return;
+  publish_options();
+  items_.answer(shard_ == nullptr ? std::make_unique<ItemsReport>()
+                                  : reporter_.make(shard_->inventory(), shard_->busy_items(), options_.metrics_items));
+}
+
+void Loop::end_turn() {
+  // Another thread's maximum is taken away from it: the next one begins anew.
+  const bool watches = log_ != nullptr && options_.latency_monitor_threshold > 0;
+  telemetry_.end_turn(clock_.boot(), watches ? log_->take_longest_flush_ns() : 0);
 }
 
 /// Until the next moment at which this thread has something to do by itself.
 Millis Loop::sleep_time() {
-  if (connections_.has_work() || filling_ != nullptr || more_due_ || committed_.read_available() > 0) return Millis{};
+  if (connections_.has_work() || filling_ != nullptr || more_due_ || items_.requested()) return Millis{};
+  if (committed_.read_available() > 0) return Millis{};
   if (served_.load() != nullptr || (stop_.load() && !stopping_)) return Millis{};
   if (stopping_) return kSweepEvery;
   const Millis wait = std::max(Millis{}, connections_.next_wait() - boot_ms());
@@ -163,22 +194,27 @@ LogPosition Loop::log_position() {
 }
 
 void Loop::look_at_rates() {
-  const Connections::Counters counters = connections_.counters();
-  commands_rate_.look(counters.commands, boot_ms());
-  input_rate_.look(counters.input_bytes, boot_ms());
-  output_rate_.look(counters.output_bytes, boot_ms());
+  const ThreadStats& stats = telemetry_.stats;
+  commands_rate_.look(stats.requests.value(), boot_ms());
+  input_rate_.look(stats.input_bytes.value(), boot_ms());
+  output_rate_.look(stats.output_bytes.value(), boot_ms());
 }
 
 void Loop::put(const StepCommand& command) {
-  if (filling_ == nullptr) filling_ = pool_.take();
-  if (filling_->add(command)) return;
-  commands_.send(std::move(filling_));
-  filling_ = pool_.take();
-  CHECK(filling_->add(command));
+  const bool alone = command.entry != nullptr && takes_long(command.entry->id);
+  if (filling_ != nullptr && (alone || !filling_->add(command))) send_block();
+  if (filling_ == nullptr) {
+    filling_ = pool_.take();
+    filling_->set_arrived(telemetry_.began());
+    CHECK(filling_->add(command));
+  }
+  if (alone) send_block();
 }
 
+void Loop::send_block() { commands_.send(std::move(filling_)); }
+
 void Loop::send_commands() {
-  if (filling_ != nullptr) commands_.send(std::move(filling_));
+  if (filling_ != nullptr) send_block();
   commands_.flush();
 }
 
@@ -191,6 +227,7 @@ void Loop::run_shard() {
   keep_time(blocks == 0 && !connections_.has_work());
   if (Group* group = shard_->hand_over(); group != nullptr) log_->submit(*group);
   while (auto block = shard_->take_replies(kThisThread)) replies_.send(std::move(block));
+  shard_->publish(now_);
 }
 
 std::size_t Loop::run_commands() {
@@ -199,9 +236,18 @@ std::size_t Loop::run_commands() {
     auto block = commands_.receive();
     if (block == nullptr) break;
     shard_->run(*block, kThisThread, now_);
+    note_batch(*block);
     pool_.give(std::move(block));
   }
   return blocks;
+}
+
+/// One look at the clock for a block of commands.
+void Loop::note_batch(const CommandBlock& block) {
+  if (!telemetry_.note_batch(block.commands(), clock_.boot())) return;
+  const Session* session = connections_.session(block.commands().front().address.connection);
+  if (session == nullptr) return telemetry_.add_slow_batch(block.commands(), {});
+  telemetry_.add_slow_batch(block.commands(), {session->peer().address, session->name()});
 }
 
 /// The sweep: at once when there is nothing else to do, else every kSweepEvery.
@@ -229,11 +275,13 @@ void Loop::deliver_replies() {
       const ReplyBlock::Reply reply = block->reply(i);
       connections_.answer(reply.address, reply.bytes);
     }
+    telemetry_.note_replies(block->arrivals());
     credits_ += static_cast<std::uint32_t>(block->size());
     CHECK(credits_ <= kCreditsMax);
     shard_->give_back(std::move(block));
     replies_.flush();
   }
+  telemetry_.stats.commands_outstanding.set(kCreditsMax - credits_);
 }
 
 }  // namespace holdfast

@@ -8,10 +8,12 @@
 #pragma once
 
 #include "server/connections.h"
+#include "server/items_report.h"
 #include "server/mailbox.h"
 #include "server/options.h"
 #include "server/rate_meter.h"
 #include "server/shard.h"
+#include "server/telemetry.h"
 #include "storage/log_thread.h"
 
 namespace holdfast {
@@ -48,6 +50,11 @@ class Loop final : public SessionHost {
   /// Drains: executes nothing more, answers what was executed, then run() returns.
   void stop();
   Loading& loading_progress() noexcept { return loading_; }
+  const Loading& loading_progress() const noexcept { return loading_; }
+  bool stopping() const noexcept { return stop_.load(); }
+  /// Asks for the busiest items; take_items has them after one of the next turns. One thread.
+  void ask_items() noexcept;
+  std::unique_ptr<ItemsReport> take_items() noexcept { return items_.take(); }
 
   // SessionHost.
 
@@ -56,6 +63,8 @@ class Loop final : public SessionHost {
   const Users& users() const override { return users_; }
   void notice(std::string_view line) override { notice_(line); }
   ServerStatus status() override;
+  Telemetry& telemetry() override { return telemetry_; }
+  const Telemetry& telemetry() const noexcept { return telemetry_; }
   ClockReading read_clock() override { return clock_.read(); }
   bool loading() const override { return shard_ == nullptr; }
   RequestBuffer& request_buffer() override { return *request_buffer_; }
@@ -79,6 +88,11 @@ class Loop final : public SessionHost {
   void send_commands();
   void run_shard();
   std::size_t run_commands();
+  void note_batch(const CommandBlock& block);
+  void end_turn();
+  void report_items();
+  void publish_options() noexcept;
+  void send_block();
   void keep_time(bool idle);
   void take_committed();
   void deliver_replies();
@@ -95,6 +109,7 @@ class Loop final : public SessionHost {
   std::string run_id_;
   const bool answers_are_durable_;  // --fsync always
   void (*notice_)(std::string_view line);
+  Telemetry telemetry_{options_};
   Poller poller_;
   Waker waker_;
   FileDescriptor signals_;
@@ -137,6 +152,8 @@ class Loop final : public SessionHost {
   std::atomic<bool> stop_{false};
   boost::lockfree::spsc_queue<Group*, boost::lockfree::capacity<kCommittedMax>> committed_;
   Loading loading_;
+  ItemsMailbox items_;
+  ItemsReporter reporter_;
 };
 
 }  // namespace holdfast

@@ -55,6 +55,12 @@ void ReplyBlock::add(ReplyAddress address, std::string_view bytes) {
   heads_.push_back({address, bytes_.size()});
 }
 
+void ReplyBlock::note(const Arrival& arrival) {
+  if (arrival.latency >= Arrival::kUncounted) return;
+  if (arrivals_.empty() || arrivals_.back().arrived != arrival.arrived) arrivals_.push_back({arrival.arrived, {}});
+  ++arrivals_.back().counts[arrival.latency];
+}
+
 ReplyBlock::Reply ReplyBlock::reply(std::size_t index) const noexcept {
   DCHECK(index < heads_.size());
   const std::size_t begin = index == 0 ? 0 : heads_[index - 1].end;
@@ -63,6 +69,7 @@ ReplyBlock::Reply ReplyBlock::reply(std::size_t index) const noexcept {
 
 void ReplyBlock::clear() {
   heads_.clear();
+  arrivals_.clear();
   bytes_.clear();
   if (bytes_.capacity() > kSpareBlockBytesMax) bytes_ = {};
 }

@@ -34,6 +34,19 @@ enum class WaitEnd : std::uint8_t {
   fail,    // CLIENT UNBLOCK ERROR
 };
 
+/// Commands that came with the same poll and are answered, by LatencyClass.
+struct ArrivalTally {
+  std::chrono::nanoseconds arrived{};  // CLOCK_BOOTTIME
+  std::array<std::uint32_t, 3> counts{};
+};
+
+/// When and in which of ArrivalTally's classes a command came.
+struct Arrival {
+  static constexpr std::size_t kUncounted = 3;
+  std::chrono::nanoseconds arrived{};
+  std::size_t latency = kUncounted;
+};
+
 /// One command on its way to an owner.
 struct StepCommand {
   const CommandEntry* entry = nullptr;
@@ -41,6 +54,8 @@ struct StepCommand {
   RespVersion version = RespVersion::resp2;
   Words words;
   WaitEnd wait_end = WaitEnd::forget;  // without an entry only
+  /// Whether a client sent it as a command: no message about waits, and no page of first notices (SUBSCRIBE).
+  bool counts() const noexcept { return entry != nullptr && entry->id != CommandId::subscribe; }
 };
 
 /// Up to kBlockCommandsMax commands with their words.
@@ -50,6 +65,9 @@ class CommandBlock {
   bool add(const StepCommand& command);
   std::span<const StepCommand> commands() const noexcept { return {commands_.data(), count_}; }
   bool empty() const noexcept { return count_ == 0; }
+  /// When the poll that brought the commands returned, on CLOCK_BOOTTIME.
+  std::chrono::nanoseconds arrived() const noexcept { return arrived_; }
+  void set_arrived(std::chrono::nanoseconds boot) noexcept { arrived_ = boot; }
   /// Empties the block for its next use.
   void clear() noexcept;
 
@@ -57,6 +75,7 @@ class CommandBlock {
   bool add_large(const StepCommand& command, std::size_t bytes);
   static void copy(Words words, std::string_view* views, char* bytes) noexcept;
 
+  std::chrono::nanoseconds arrived_{};
   std::uint32_t count_ = 0;
   std::uint32_t words_used_ = 0;
   std::uint32_t bytes_used_ = 0;
@@ -80,6 +99,9 @@ class ReplyBlock {
   bool empty() const noexcept { return heads_.empty(); }
   std::size_t size() const noexcept { return heads_.size(); }
   void add(ReplyAddress address, std::string_view bytes);
+  /// The reply just added answers a command that came then.
+  void note(const Arrival& arrival);
+  std::span<const ArrivalTally> arrivals() const noexcept { return arrivals_; }
   Reply reply(std::size_t index) const noexcept;
   /// Empties the block; a large one gives its memory back.
   void clear();
@@ -90,6 +112,7 @@ class ReplyBlock {
     std::size_t end;  // in bytes_
   };
   std::vector<Head> heads_;
+  std::vector<ArrivalTally> arrivals_;  // neighbours differ in their time
   std::string bytes_;
 };
 

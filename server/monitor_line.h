@@ -10,9 +10,6 @@
 
 namespace holdfast {
 
-/// Whether a word of a request is a secret that no log, monitor or slow log may show: passwords, tokens.
-bool is_secret(const CommandEntry& entry, Words words, std::size_t index) noexcept;
-
 /// Bytes as Redis prints them: in double quotes, with \n \r \t \a \b \\ \" and \xNN.
 void append_quoted(std::string& text, std::string_view bytes);
 

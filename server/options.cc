@@ -17,6 +17,7 @@ struct Unit {
   std::uint64_t factor;
 };
 constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kOff = "-1";
 constexpr Unit kByteUnits[] = {{"KiB", 1_KiB}, {"MiB", 1_MiB}, {"GiB", 1_GiB}};
 constexpr Unit kDurationUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
 
@@ -81,6 +82,15 @@ Result<void> assign(std::optional<std::uint64_t>& target, const OptionEntry& ent
   return {};
 }
 
+Result<void> assign(option_types::count_or_off& target, const OptionEntry& entry, std::string_view text) {
+  target = {};
+  if (text == kOff) return {};
+  const auto number = parse_number(entry, text, {});
+  if (!number) return bad_value(entry, text, fmt::format("{} or a number from {} to {}", kOff, entry.min, entry.max));
+  target.emplace(*number);
+  return {};
+}
+
 Result<void> assign(Millis& target, const OptionEntry& entry, std::string_view text) {
   const auto number = parse_number(entry, text, kDurationUnits);
   if (!number) return number.error();
@@ -92,6 +102,9 @@ std::string show(const std::string& value) { return value; }
 std::string show(bool value) { return value ? "yes" : "no"; }
 std::string show(std::uint64_t value) { return fmt::format_int(value).str(); }
 std::string show(std::optional<std::uint64_t> value) { return value ? show(*value) : std::string(kAuto); }
+std::string show(const option_types::count_or_off& value) {
+  return value.has_value() ? show(*value) : std::string(kOff);
+}
 std::string show(Millis value) { return fmt::format_int(value.count()).str(); }
 
 constexpr OptionEntry kOptions[] = {

@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-enum class OptionKind : std::uint8_t { text, choice, flag, count, count_or_auto, bytes, duration };
+enum class OptionKind : std::uint8_t { text, choice, flag, count, count_or_auto, count_or_off, bytes, duration };
 
 namespace option_types {
 using text = std::string;
@@ -20,6 +20,10 @@ using choice = std::string;
 using flag = bool;
 using count = std::uint64_t;
 using count_or_auto = std::optional<std::uint64_t>;  // nothing: auto
+/// Nothing: off, which Redis writes as -1.
+struct count_or_off : std::optional<std::uint64_t> {  // NOLINT(readability-identifier-naming): a kind of the table
+  using std::optional<std::uint64_t>::optional;
+};
 using bytes = std::uint64_t;
 using duration = Millis;
 }  // namespace option_types

@@ -21,10 +21,15 @@ enum class ReserveOutcome : std::uint8_t {
   taken,          // success
 };
 
+inline constexpr std::size_t kReserveOutcomes = 10;
+
 /// The integer of a refusal; 0 for a success, whose integer is what is available.
 int reply_number(ReserveOutcome outcome) noexcept;
 /// "ok", "sold_out" and so on, as DETAILS shows it.
 std::string_view reason_word(ReserveOutcome outcome) noexcept;
+
+/// The same for a metric: "replayed" where the id was known, "ok" only where units were taken.
+std::string_view outcome_word(ReserveOutcome outcome) noexcept;
 
 /// CONFIRM's, RELEASE's, REFUND's and EXTEND's.
 enum class VerbOutcome : std::uint8_t {
@@ -36,7 +41,11 @@ enum class VerbOutcome : std::uint8_t {
   refunded,    // -5
 };
 
+inline constexpr std::size_t kVerbOutcomes = 6;
+
 /// The integer of a refusal; 0 for `done`, whose integer depends on the verb.
 int reply_number(VerbOutcome outcome) noexcept;
+/// "ok", "none_live" and so on.
+std::string_view outcome_word(VerbOutcome outcome) noexcept;
 
 }  // namespace holdfast

@@ -26,6 +26,7 @@ std::optional<Done> run_verb(StepContext& context, CommandId verb, VerbFunction 
   const auto answer = (context.inventory.*function)(*item, *request, context.now);
   context.rest_on(*item);
   if (!answer) return context.fail(answer.error()), std::nullopt;
+  context.result.outcome = static_cast<std::uint8_t>(answer->outcome);
   if (answer->outcome != VerbOutcome::done) {
     context.reply.integer(reply_number(answer->outcome));
     return std::nullopt;
@@ -45,6 +46,7 @@ void step_reserve(StepContext& context) {
   // -OVERLOADED tells nothing of the item, and waiting for the disk may be its very reason.
   if (!answer && answer.error().code() == ErrorCode::overloaded) context.result.rests_on = GroupOrdinal();
   if (!answer) return context.fail(answer.error());
+  context.result.outcome = static_cast<std::uint8_t>(answer->outcome);
   if (request->details) return write_reserve_details(context, *item, *answer);
   const int refusal = reply_number(answer->outcome);
   context.reply.integer(refusal != 0 ? refusal : item->counters.available);

@@ -3,6 +3,7 @@
 #include "protocol/check.h"
 #include "server/listener.h"
 #include "server/loop.h"
+#include "server/metrics_server.h"
 #include "server/notify.h"
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
@@ -49,7 +50,7 @@ FsyncPolicy policy_of(std::string_view mode) noexcept {
   return mode == "always" ? FsyncPolicy::always : mode == "everysec" ? FsyncPolicy::everysec : FsyncPolicy::never;
 }
 
-class Server {
+class Server final : public MetricsSource {
  public:
   explicit Server(const CommandLine& line)
       : options_(line.options), loop_(line.options, line.users, clock_, make_run_id(random_), say) {}
@@ -59,6 +60,7 @@ class Server {
     auto listener = open_listener(options_.bind, static_cast<std::uint16_t>(options_.port));
     if (!listener) return say(listener.error().text()), kCannotStart;
     loop_.listen(std::move(*listener));
+    if (const auto serves = serve_metrics(); !serves) return say(serves.error().text()), kCannotStart;
     // From here on clients are told -LOADING.
     std::thread thread([this] { loop_.run(); });
     const auto recovered = recover();
@@ -70,7 +72,31 @@ class Server {
     return 0;
   }
 
+  // MetricsSource.
+
+  std::vector<const ThreadStats*> threads() const override { return {&loop_.telemetry().stats}; }
+  std::optional<LogFigures> log() const override {
+    const LogThread* log = serving_.load();
+    if (log == nullptr) return std::nullopt;
+    return LogFigures{&log->status(), log->incarnation()};
+  }
+  Loading loading() const override {
+    const Loop::Loading& progress = loop_.loading_progress();
+    return {serving_.load() != nullptr, progress.bytes_done.load(), progress.bytes_total.load()};
+  }
+  bool stopping() const override { return loop_.stopping(); }
+  void ask_items() override { loop_.ask_items(); }
+  std::unique_ptr<ItemsReport> take_items() override { return loop_.take_items(); }
+
  private:
+  Result<void> serve_metrics() {
+    if (options_.metrics_port == 0) return {};
+    auto listener = open_listener(options_.metrics_bind, static_cast<std::uint16_t>(options_.metrics_port), "metrics-");
+    if (!listener) return listener.error();
+    metrics_ = std::make_unique<MetricsServer>(std::move(*listener), collector_);
+    return {};
+  }
+
   /// Replays the log, starts it anew and lets the loop serve.
   Result<void> recover() {
     const auto began = clock_.read().boot;
@@ -92,6 +118,7 @@ class Server {
     hold_returns();
     const auto took = std::chrono::duration_cast<Millis>(clock_.read().boot - began);
     loop_.serve(*shard_, *log_, took);
+    serving_.store(log_.get());
     say(fmt::format("ready on {} port {}, data {}{}, fsync {}, shards {} on 1 thread, recovered {} records in {} ms",
                     options_.bind, options_.port, options_.data_dir, replayed->created ? " (new)" : "", options_.fsync,
                     options_.shards, replayed->records, took.count()));
@@ -118,7 +145,7 @@ class Server {
     settings.inventory.ended_max = options_.ended_max;
     settings.inventory.redis_view_adjusts = options_.redis_view_writes == "adjust";
     settings.sweeps = options_.sweep == "on";
-    shard_ = std::make_unique<Shard>(settings);
+    shard_ = std::make_unique<Shard>(settings, loop_.telemetry().stats);
   }
 
   Result<void> start_log(std::unique_ptr<LogRecovery> recovery, const StateHash& state) {
@@ -158,6 +185,9 @@ class Server {
   Loop loop_;
   std::unique_ptr<Shard> shard_;
   std::unique_ptr<LogThread> log_;
+  std::atomic<const LogThread*> serving_{nullptr};  // once the log is replayed
+  MetricsCollector collector_{options_.segment_bytes, clock_, *this};
+  std::unique_ptr<MetricsServer> metrics_;  // the first to go: it reads all of the above
 };
 
 }  // namespace

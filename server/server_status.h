@@ -71,6 +71,7 @@ struct ServerStatus {
   std::uint64_t input_bytes = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t error_replies = 0;
+  std::uint64_t expired = 0;  // reservations
   std::uint64_t pubsub_channels = 0;
   std::uint64_t pubsub_patterns = 0;
   std::uint64_t pubsub_shard_channels = 0;

@@ -52,6 +52,7 @@ bool is_http(std::string_view word) noexcept {
 Session::Session(ConnectionKey key, std::uint64_t id, Peer peer, WallTime began, SessionHost& host)
     : host_(host),
       control_(host.control()),
+      stats_(host.telemetry().stats),
       key_(key),
       id_(id),
       user_(&host.users().initial()),
@@ -73,29 +74,31 @@ std::size_t Session::receive(std::string_view input, Turn& turn) {
     if (parsed.outcome == RespParser::Outcome::incomplete) return done;
     if (parsed.outcome == RespParser::Outcome::failed) {
       refuse(parser_.error());
-      closing_ = true;
+      close(CloseReason::protocol);
       break;
     }
     --turn.commands;
     execute(request.request());
-    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) closing_ = true;
+    if (!authenticated() && replies_.bytes() > kOutputBytesBeforeAuthMax) close(CloseReason::protocol);
   }
   return closing_ ? input.size() : done;
 }
 
 void Session::execute(Words words) {
-  ++commands_;
+  stats_.requests.add();
   mute_this_ = std::exchange(mute_after_, false);
   const auto found = find_command(words);
   if (!found) {
-    if (is_http(words[0])) return close();
+    if (is_http(words[0])) return close(CloseReason::protocol);
     if (in_transaction()) transaction_->abort();
+    reject(find_command_name(words));
     return refuse(found.error());
   }
   const CommandEntry& entry = **found;
   if ((role_bit(entry.role) & user_->roles) == 0) return refuse_role(entry);
   last_ = &entry;
   if (in_subscriber_mode() && !is_for_subscribers(entry.id)) {
+    reject(&entry);
     return refuse(Error::format(ErrorCode::err,
                                 "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
                                 "allowed in this context",
@@ -103,6 +106,7 @@ void Session::execute(Words words) {
   }
   if (host_.loading() && needs_items(entry)) {
     if (in_transaction()) entry.id == CommandId::exec ? transaction_->clear() : transaction_->abort();
+    reject(&entry);
     return refuse(Error(ErrorCode::loading, kLoadingText));
   }
   // What is queued is shown as it is queued.
@@ -119,8 +123,12 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
   executing_ = true;
   run_session_command(entry.id, *this, words, reply);
   executing_ = false;
-  if (std::exchange(deferred_, false)) return;
-  if (out.size() > begin && out[begin] == '-') count_error(std::string_view(out).substr(begin));
+  const bool deferred = std::exchange(deferred_, false);
+  const bool failed = !deferred && out.size() > begin && out[begin] == '-';
+  if (failed) stats_.count_error(std::string_view(out).substr(begin));
+  // What its owner answers counts where it is executed.
+  if (message_.empty()) host_.telemetry().note_session(entry, words, failed, {peer_.address, name_});
+  if (deferred) return;
   const bool subscribing = is_subscribing(entry.id);
   replies_.end(!message_.empty() || (silent() && !subscribing));
   if (!message_.empty()) forward_message(entry);
@@ -131,7 +139,10 @@ void Session::execute_here(const CommandEntry& entry, Words words) {
 }
 
 void Session::queue(const CommandEntry& entry, Words words) {
-  if (const auto taken = transaction_->queue(entry, words); !taken) return refuse(taken.error());
+  if (const auto taken = transaction_->queue(entry, words); !taken) {
+    reject(&entry);
+    return refuse(taken.error());
+  }
   ReplyWriter(replies_.begin(), version_).status("QUEUED");
   replies_.end(silent());
 }
@@ -159,16 +170,20 @@ void Session::refuse(const Error& error) {
   std::string& out = replies_.begin();
   const std::size_t begin = out.size();
   ReplyWriter(out, version_).error(error);
-  count_error(std::string_view(out).substr(begin));
+  stats_.count_error(std::string_view(out).substr(begin));
   replies_.end(silent());
+}
+
+/// A command that is known is not executed.
+void Session::reject(const CommandEntry* entry) {
+  if (entry != nullptr) stats_.commands[static_cast<std::size_t>(entry->id)].rejected.add();
 }
 
 void Session::refuse_role(const CommandEntry& entry) {
   if (in_transaction()) transaction_->abort();
-  if (!authenticated()) {
-    return refuse(Error(ErrorCode::no_auth, "Authentication required."));
-  }
-  ++denied_;
+  reject(&entry);
+  if (!authenticated()) return refuse(Error(ErrorCode::no_auth, "Authentication required."));
+  stats_.commands_denied.add();
   refuse(Error::format(ErrorCode::no_perm, "User {} has no permissions to run the '{}' command", user_->name,
                        full_name(entry)));
 }
@@ -179,7 +194,9 @@ bool Session::authenticate(std::string_view user, std::string_view secret) {
     user_ = found;
     return true;
   }
-  if (++wrong_secrets_ >= kWrongSecretsMax) closing_ = true;
+  stats_.wrong_secrets.add();
+  if (++wrong_secrets_ < kWrongSecretsMax) return false;
+  close(CloseReason::secrets);
   return false;
 }
 
@@ -187,7 +204,7 @@ void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
     return take_page(slot, bytes);
   }
-  if (!bytes.empty() && bytes.front() == '-') count_error(bytes);
+  if (!bytes.empty() && bytes.front() == '-') stats_.count_error(bytes);
   if (!waiting_.empty()) std::erase(waiting_, slot);
   if (large_open_ && slot == large_slot_) large_open_ = false;
   replies_.fill(slot, bytes);
@@ -210,11 +227,6 @@ void Session::show(std::string_view line) {
 void Session::tell_monitors(const CommandEntry& entry, Words words) {
   const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(host_.read_clock().wall);
   control_.tell_monitors(monitor_line(wall, peer_.address, entry, words));
-}
-
-void Session::count_error(std::string_view reply) {
-  ++error_replies_;
-  control_.errors().add(reply);
 }
 
 void Session::reset() {

@@ -11,6 +11,7 @@
 #include "server/reply_queue.h"
 #include "server/server_status.h"
 #include "server/subscriptions.h"
+#include "server/telemetry.h"
 #include "server/transaction.h"
 #include "server/users.h"
 #include "storage/clock.h"
@@ -33,6 +34,8 @@ class SessionHost {
   /// A line for the operator.
   virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
+  /// What the thread counts about its work.
+  virtual Telemetry& telemetry() = 0;
   virtual ClockReading read_clock() = 0;
   /// Whether the log is still being replayed; then items cannot be asked.
   virtual bool loading() const = 0;
@@ -100,12 +103,19 @@ class Session {
     return cut_ || (closing_ && replies_.open_count() == 0 && replies_.ready().empty());
   }
   /// What it still has to send is dropped and it closes.
-  void cut() noexcept { closing_ = cut_ = true; }
+  void cut() noexcept {
+    close(CloseReason::subscriber);
+    cut_ = true;
+  }
   bool is_cut() const noexcept { return cut_; }
   /// A line of MONITOR, behind the replies so far.
   void show(std::string_view line);
-  /// The peer sends no more, or the server stops: as QUIT without its reply.
-  void close() noexcept { closing_ = true; }
+  /// As QUIT without its reply. The first reason counts.
+  void close(CloseReason reason) noexcept {
+    if (!std::exchange(closing_, true)) close_reason_ = reason;
+  }
+  /// REQUIRES: closing().
+  CloseReason close_reason() const noexcept { return close_reason_; }
 
   // Messages of others.
 
@@ -128,6 +138,7 @@ class Session {
   SessionHost& host() noexcept { return host_; }
   RespVersion version() const noexcept { return version_; }
   void set_version(RespVersion version) noexcept { version_ = version; }
+  const Peer& peer() const noexcept { return peer_; }
   const std::string& name() const noexcept { return name_; }
   void set_name(std::string_view name) { name_ = name; }
   void set_library(std::string_view name) { library_ = name; }
@@ -162,11 +173,7 @@ class Session {
   void set_no_touch(bool on) noexcept { no_touch_ = on; }
   /// Its part of CLIENT INFO.
   ClientFacts facts(WallTime now) const;
-  std::uint64_t commands() const noexcept { return commands_; }
-  std::uint64_t error_replies() const noexcept { return error_replies_; }
   std::uint32_t wrong_secrets() const noexcept { return wrong_secrets_; }
-  /// Commands refused because the user may not.
-  std::uint64_t denied() const noexcept { return denied_; }
 
  private:
   void execute(Words words);
@@ -178,18 +185,20 @@ class Session {
   void send_late_pushes();
   void refuse(const Error& error);
   void tell_monitors(const CommandEntry& entry, Words words);
-  void count_error(std::string_view reply);
+  void reject(const CommandEntry* entry);
   void refuse_role(const CommandEntry& entry);
   bool silent() const noexcept { return muted_ || mute_this_; }
 
   SessionHost& host_;
   Control& control_;
+  ThreadStats& stats_;
   RespParser parser_;
   ReplyQueue replies_;
   ConnectionKey key_;
   std::uint64_t id_;
   RespVersion version_ = RespVersion::resp2;
   bool closing_ = false;
+  CloseReason close_reason_ = CloseReason::quit;
   bool muted_ = false;       // CLIENT REPLY OFF
   bool mute_this_ = false;   // CLIENT REPLY SKIP came just before
   bool mute_after_ = false;  // CLIENT REPLY SKIP is this one
@@ -209,9 +218,6 @@ class Session {
   std::string late_pushes_;
   std::unique_ptr<Transaction> transaction_;
   std::unique_ptr<Subscriptions> subscriptions_;
-  std::uint64_t commands_ = 0;
-  std::uint64_t error_replies_ = 0;
-  std::uint64_t denied_ = 0;
   std::uint32_t wrong_secrets_ = 0;
   bool kept_ = false;
   const User* user_;  // of the host's

@@ -121,7 +121,7 @@ void session_reset(Session& session, Words, ReplyWriter& reply) {
 }
 
 void session_quit(Session& session, Words, ReplyWriter& reply) {
-  session.close();
+  session.close(CloseReason::quit);
   reply.status("OK");
 }
 

@@ -11,6 +11,7 @@ RecordPosition Shard::OpenGroup::on_item(const RecordStamp& stamp, const ItemRec
   return group->on_item(stamp, record);
 }
 RecordPosition Shard::OpenGroup::on_reservation(const RecordStamp& stamp, const ReservationRecord& record) {
+  stats->changes[static_cast<std::size_t>(record.event) - 1].add();
   return group->on_reservation(stamp, record);
 }
 RecordPosition Shard::OpenGroup::on_forget(const RecordStamp& stamp, const ForgetRecord& record) {
@@ -20,8 +21,14 @@ RecordPosition Shard::OpenGroup::on_default_returns(const RecordStamp& stamp, co
   return group->on_default_returns(stamp, record);
 }
 
-Shard::Shard(const Settings& settings)
-    : settings_(settings), inventory_(settings.inventory, sink_), gate_(settings.threads), watches_(settings.threads) {}
+Shard::Shard(const Settings& settings, ThreadStats& stats)
+    : settings_(settings),
+      stats_(stats),
+      inventory_(settings.inventory, sink_),
+      gate_(settings.threads),
+      watches_(settings.threads) {
+  sink_.stats = &stats;
+}
 
 void Shard::begin() {
   CHECK(open_ == nullptr);
@@ -43,21 +50,47 @@ void Shard::open_next_group() {
 }
 
 void Shard::run(const CommandBlock& block, ThreadIndex from, const Now& now) {
-  for (const StepCommand& command : block.commands()) run_one(command, from, now);
+  StepResult last;
+  for (const StepCommand& command : block.commands()) last = run_one(command, from, now, block.arrived());
+  // One command stands for its block: which items are busy is known soon enough.
+  if (last.item != ItemNumber()) busy_.note(last.item_index, last.item, block.commands().size());
 }
 
-void Shard::run_one(const StepCommand& command, ThreadIndex from, const Now& now) {
+StepResult Shard::run_one(const StepCommand& command, ThreadIndex from, const Now& now,
+                          std::chrono::nanoseconds arrived) {
   if (command.entry == nullptr) {
     if (command.wait_end == WaitEnd::forget) forget_watch(command.address.connection, from);
-    return end_waits_of(command, from, now);
+    end_waits_of(command, from, now);
+    return {};
   }
-  if (command.entry->home == CommandHome::session) return run_message(command, from, now);
+  if (command.entry->home == CommandHome::session) return run_message(command, from, now, arrived);
   reply_.clear();
   ReplyWriter reply(reply_, command.version);
   const bool may_wait = waits_.size() < kWaitsMax;
   const StepResult result = step(inventory_, *command.entry, command.words, now, reply, !may_wait);
-  if (result.waits) return park(command, from, now.hold + std::min(result.wait_timeout, kWaitMax));
-  gate_.reply(from, command.address, result.rests_on, reply_);
+  if (result.waits) return park(command, from, now.hold + std::min(result.wait_timeout, kWaitMax)), result;
+  count(*command.entry, result, reply_[0] == '-');
+  gate_.reply(from, command.address, result.rests_on, reply_,
+              {arrived, static_cast<std::size_t>(latency_class(*command.entry))});
+  return result;
+}
+
+void Shard::count(const CommandEntry& entry, const StepResult& result, bool failed) {
+  if (failed) return stats_.commands[static_cast<std::size_t>(entry.id)].failed.add();
+  if (entry.id == CommandId::reserve) return stats_.reserve[result.outcome].add();
+  if (const auto verb = verb_index(entry.id)) stats_.verbs[*verb][result.outcome].add();
+}
+
+void Shard::publish(const Now& now) {
+  stats_.items.set(inventory_.item_count());
+  stats_.items_fenced.set(inventory_.fenced_count());
+  stats_.gate_waiting.set(gate_.waiting());
+  stats_.waits.set(waits_.size());
+  stats_.groups_at_log.set(at_log_);
+  const Millis lag = settings_.sweeps ? now.hold - std::min(now.hold, inventory_.next_due(now)) : Millis{};
+  stats_.sweep_lag_ms.set(static_cast<std::uint64_t>(lag.count()));
+  stats_.hold_ms.set(static_cast<std::uint64_t>(to_ms(now.hold)));
+  stats_.wall_ms.set(static_cast<std::uint64_t>(to_ms(now.wall)));
 }
 
 bool Shard::keep_time(const Now& now) {
@@ -114,6 +147,7 @@ void Shard::ask_waits(const Now& now, bool end_all) {
     const bool over = end_all || wait.until <= now.hold;
     const StepResult result = step(inventory_, *wait.command.entry, wait.command.words, now, reply, over);
     if (!result.waits) {
+      count(*wait.command.entry, result, reply_[0] == '-');
       gate_.reply(wait.from, wait.command.address, result.rests_on, reply_);
       continue;
     }
@@ -145,6 +179,7 @@ void Shard::end_waits_of(const StepCommand& order, ThreadIndex from, const Now& 
       ReplyWriter reply(reply_, wait.command.version);
       result = step(inventory_, *wait.command.entry, wait.command.words, now, reply, true);
     }
+    if (!reply_.empty()) count(*wait.command.entry, result, reply_.front() == '-');
     gate_.reply(from, wait.command.address, result.rests_on, reply_);
   }
 }

@@ -5,7 +5,9 @@
 //   hand_over() -> the open group, sealed, for the log        committed(group) -> its replies become ready
 #pragma once
 
+#include "server/busy_items.h"
 #include "server/gate.h"
+#include "server/thread_stats.h"
 #include "server/transaction_step.h"
 #include "storage/group.h"
 #include "storage/log_status.h"
@@ -24,7 +26,8 @@ class Shard {
     bool sweeps = true;
   };
 
-  explicit Shard(const Settings& settings);
+  /// `stats`: of the shard's thread.
+  Shard(const Settings& settings, ThreadStats& stats);
 
   /// For recovery, before begin().
   Inventory& inventory() noexcept { return inventory_; }
@@ -62,6 +65,10 @@ class Shard {
   std::size_t waits() const noexcept { return waits_.size(); }
   /// Replies that wait for the log.
   std::size_t gate_waiting() const noexcept { return gate_.waiting(); }
+  /// The items that commands ask for most.
+  const BusyItems& busy_items() const noexcept { return busy_; }
+  /// Tells the thread's statistics how things stand; O(1).
+  void publish(const Now& now);
   /// Whether no record and no reply waits for the log.
   bool idle() const noexcept { return open_->empty() && at_log_ == 0 && gate_.waiting() == 0; }
 
@@ -74,6 +81,7 @@ class Shard {
     RecordPosition on_forget(const RecordStamp& stamp, const ForgetRecord& record) override;
     RecordPosition on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) override;
     Group* group = nullptr;
+    ThreadStats* stats = nullptr;
   };
 
   /// A RESERVATION WAIT that waits, with the words of its own.
@@ -95,13 +103,19 @@ class Shard {
     std::vector<ItemNotice> notices;
   };
 
-  void run_message(const StepCommand& command, ThreadIndex from, const Now& now);
-  void watch(const StepCommand& command, ThreadIndex from, const Now& now);
-  void run_exec(const StepCommand& command, ThreadIndex from, const Now& now);
+  /// As run_one.
+  StepResult run_message(const StepCommand& command, ThreadIndex from, const Now& now,
+                         std::chrono::nanoseconds arrived);
+  void watch(const StepCommand& command, ThreadIndex from, const Now& now, std::chrono::nanoseconds arrived);
+  StepResult run_exec(const StepCommand& command, ThreadIndex from, const Now& now, std::chrono::nanoseconds arrived);
+  void count_executed(const CommandEntry& exec);
   void run_first_notices(const StepCommand& command, ThreadIndex from, const Now& now);
   void keep_notices();
   void release_notices(GroupOrdinal durable);
-  void run_one(const StepCommand& command, ThreadIndex from, const Now& now);
+  /// Returns the item that the command was for, if any.
+  StepResult run_one(const StepCommand& command, ThreadIndex from, const Now& now, std::chrono::nanoseconds arrived);
+  /// What came of a command whose call is counted already.
+  void count(const CommandEntry& entry, const StepResult& result, bool failed);
   void park(const StepCommand& command, ThreadIndex from, HoldTime until);
   void forget_watch(ConnectionKey connection, ThreadIndex from);
   void end_waits_of(const StepCommand& order, ThreadIndex from, const Now& now);
@@ -110,6 +124,9 @@ class Shard {
   void open_next_group();
 
   Settings settings_;
+  ThreadStats& stats_;
+  BusyItems busy_;
+  std::vector<ExecutedCommand> executed_;  // of one transaction, for reuse
   OpenGroup sink_;
   Inventory inventory_;
   Gate gate_;

@@ -13,29 +13,33 @@ constexpr std::string_view kNoRoom =
 
 }  // namespace
 
-void Shard::run_message(const StepCommand& command, ThreadIndex from, const Now& now) {
+StepResult Shard::run_message(const StepCommand& command, ThreadIndex from, const Now& now,
+                              std::chrono::nanoseconds arrived) {
   switch (command.entry->id) {
     case CommandId::watch:
-      return watch(command, from, now);
+      watch(command, from, now, arrived);
+      return {};
     case CommandId::exec:
-      return run_exec(command, from, now);
+      return run_exec(command, from, now, arrived);
     case CommandId::subscribe:
-      return run_first_notices(command, from, now);
+      run_first_notices(command, from, now);
+      return {};
     default:
       CHECK(false);
   }
 }
 
 /// Tells nothing of the item, so that it rests on nothing.
-void Shard::watch(const StepCommand& command, ThreadIndex from, const Now& now) {
+void Shard::watch(const StepCommand& command, ThreadIndex from, const Now& now, std::chrono::nanoseconds arrived) {
   const ConnectionKey connection = command.address.connection;
   watches_[from.value()][connection.index] = {connection.generation, watch_mark(inventory_, command.words[1], now)};
   reply_.clear();
   ReplyWriter(reply_, command.version).status("OK");
-  gate_.reply(from, command.address, {}, reply_);
+  gate_.reply(from, command.address, {}, reply_, {arrived, static_cast<std::size_t>(LatencyClass::read)});
 }
 
-void Shard::run_exec(const StepCommand& command, ThreadIndex from, const Now& now) {
+StepResult Shard::run_exec(const StepCommand& command, ThreadIndex from, const Now& now,
+                           std::chrono::nanoseconds arrived) {
   const ConnectionKey connection = command.address.connection;
   WatchMark watched;
   auto& watches = watches_[from.value()];
@@ -49,9 +53,24 @@ void Shard::run_exec(const StepCommand& command, ThreadIndex from, const Now& no
   if (open_->bytes().size() + kTransactionRecordBytesMax > kGroupRecordBytesMax) {
     reply.error(Error(ErrorCode::err, kNoRoom));
   } else {
-    result = run_transaction(inventory_, command.words, watched, now, reply);
+    result = run_transaction(inventory_, command.words, watched, now, reply, &executed_);
   }
-  gate_.reply(from, command.address, result.rests_on, reply_);
+  count_executed(*command.entry);
+  gate_.reply(from, command.address, result.rests_on, reply_, {arrived, static_cast<std::size_t>(LatencyClass::write)});
+  return result;
+}
+
+/// The session counts the error of a whole reply, the batch the call of EXEC; nobody else sees those inside it.
+void Shard::count_executed(const CommandEntry& exec) {
+  if (reply_.front() == '-') stats_.commands[static_cast<std::size_t>(exec.id)].failed.add();
+  for (const ExecutedCommand& done : executed_) {
+    const std::string_view answer = std::string_view(reply_).substr(done.reply_begin);
+    const bool failed = answer.front() == '-';
+    stats_.commands[static_cast<std::size_t>(done.entry->id)].calls.add();
+    if (failed) stats_.count_error(answer);
+    count(*done.entry, done.result, failed);
+  }
+  executed_.clear();
 }
 
 /// A page of what does not sell. It rests on everything: it also tells what did not need to be told.

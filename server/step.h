@@ -16,6 +16,11 @@ struct StepResult {
   /// or, with `wait_is_over`, when `wait_timeout` has passed.
   bool waits = false;
   Millis wait_timeout{};
+  /// The number of the ReserveOutcome or VerbOutcome, of commands that have one and did not answer with an error.
+  std::uint8_t outcome = 0;
+  /// The item that was looked up: its place and number, which tells whether the place was used again since.
+  std::uint32_t item_index = 0;
+  ItemNumber item;
 };
 
 /// Executes a command whose home is the step. `words` is the whole request, of an arity that fits the entry.

@@ -17,7 +17,9 @@ struct StepContext {
   /// The item; if there is none, says so in the reply.
   Item* find(ItemName name) {
     Item* item = inventory.find(name, now);
-    if (item == nullptr) fail(Inventory::no_item(name)), rest_on_all();
+    if (item == nullptr) return fail(Inventory::no_item(name)), rest_on_all(), nullptr;
+    result.item_index = item->index;
+    result.item = item->number;
     return item;
   }
   void fail(const Error& error) { reply.error(error); }

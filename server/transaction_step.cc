@@ -45,7 +45,7 @@ WatchMark watch_mark(Inventory& inventory, std::string_view item, const Now& now
 }
 
 StepResult run_transaction(Inventory& inventory, Words packed, const WatchMark& watched, const Now& now,
-                           ReplyWriter& reply) {
+                           ReplyWriter& reply, std::vector<ExecutedCommand>* executed) {
   StepResult result;
   const std::string_view name = packed[1];
   if (!name.empty()) {
@@ -68,12 +68,19 @@ StepResult run_transaction(Inventory& inventory, Words packed, const WatchMark& 
     const CommandEntry& entry = command_table()[static_cast<std::size_t>(head.id)];
     const Words command = words.first(head.words);
     words = words.subspan(head.words);
+    const std::size_t begin = reply.size();
+    StepResult done;
     if (is_itemless_in_transaction(head.id)) {
       run_itemless(head.id, command, now, reply);
-      continue;
+    } else {
+      done = step(inventory, entry, command, now, reply, true);
+      result.rests_on = std::max(result.rests_on, done.rests_on);
     }
-    const StepResult done = step(inventory, entry, command, now, reply, true);
-    result.rests_on = std::max(result.rests_on, done.rests_on);
+    if (done.item != ItemNumber()) {
+      result.item = done.item;
+      result.item_index = done.item_index;
+    }
+    if (executed != nullptr) executed->push_back({&entry, done, begin});
   }
   CHECK(words.empty());
   return result;

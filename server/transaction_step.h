@@ -8,6 +8,8 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <vector>
+
 namespace holdfast {
 
 /// What WATCH remembers of an item: zeros where there is none.
@@ -20,10 +22,18 @@ struct WatchMark {
 /// REQUIRES: `item` is not empty.
 WatchMark watch_mark(Inventory& inventory, std::string_view item, const Now& now);
 
+/// A command of a transaction, of those that were executed.
+struct ExecutedCommand {
+  const CommandEntry* entry;
+  StepResult result;
+  std::size_t reply_begin;  // where its reply begins in the reply's bytes
+};
+
 /// Executes what Transaction::pack made. First what is due of the item expires; then, if it is watched, an item that is
 /// not as `watched` says answers null. Refusals of commands are elements of the array. RESERVATION WAIT does not wait.
+/// Adds to `executed`, if there is one, what was executed. The result's item is the one that its commands looked up last.
 StepResult run_transaction(Inventory& inventory, Words packed, const WatchMark& watched, const Now& now,
-                           ReplyWriter& reply);
+                           ReplyWriter& reply, std::vector<ExecutedCommand>* executed = nullptr);
 
 /// The records of one transaction take no more bytes in a group.
 inline constexpr std::size_t kTransactionRecordBytesMax =

@@ -23,6 +23,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual ClockReading read() = 0;
+  /// CLOCK_BOOTTIME alone, where only a time that passed is wanted.
+  virtual std::chrono::nanoseconds boot() { return read().boot; }
   virtual BootId boot_id() = 0;
 };
 

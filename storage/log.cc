@@ -214,6 +214,8 @@ Result<void> Log::Impl::write_batch(std::span<const std::byte> batch, const Batc
   status.written_lsn.store(written.value(), std::memory_order_relaxed);
   status.batches.fetch_add(1, std::memory_order_relaxed);
   status.batch_bytes.fetch_add(batch.size(), std::memory_order_relaxed);
+  status.batch_records.observe(header.count);
+  status.batch_sizes.observe(batch.size());
   status.segment_used_bytes.store(live_->end().length_bytes, std::memory_order_relaxed);
   if (relaxed()) {
     const Millis wait = settings().fsync == FsyncPolicy::everysec ? kFlushEvery : kMarkEvery;
@@ -234,6 +236,9 @@ void Log::Impl::note_flush(nanoseconds began) {
   status.flush_last_ns.store(ns, std::memory_order_relaxed);
   if (ns > status.flush_max_ns.load(std::memory_order_relaxed))
     status.flush_max_ns.store(ns, std::memory_order_relaxed);
+  if (ns > status.flush_recent_ns.load(std::memory_order_relaxed))
+    status.flush_recent_ns.store(ns, std::memory_order_relaxed);
+  status.flush_ns.observe(ns);
   if (took < kSlowFlush) return alarms_.clear(LogAlarm::slow_flush);
   status.slow_flushes.fetch_add(1, std::memory_order_relaxed);
   alarms_.raise(LogAlarm::slow_flush,
@@ -314,6 +319,7 @@ void Log::Impl::check_space(nanoseconds now) {
 
 void Log::Impl::publish_space() {
   const std::uint64_t used = live_->end().length_bytes;
+  status.next_segment_ready.store(next_.ready(0), std::memory_order_relaxed);
   const bool late = !next_.ready(0) && used >= live_->bytes() / 100 * kNextReadyByPercent;
   const auto state = late ? SpaceState::no_next_segment : space_low_ ? SpaceState::low : SpaceState::ok;
   status.space.store(state, std::memory_order_relaxed);
@@ -348,6 +354,9 @@ Result<void> Log::tick() { return impl_->tick(); }
 Result<void> Log::close() { return impl_->close(); }
 std::chrono::nanoseconds Log::due() const noexcept { return impl_->due(); }
 void Log::set_snapshot_bytes(std::uint64_t bytes) noexcept { impl_->snapshot_bytes = bytes; }
+std::uint64_t Log::take_longest_flush_ns() noexcept {
+  return impl_->status.flush_recent_ns.exchange(0, std::memory_order_relaxed);
+}
 const LogStatus& Log::status() const noexcept { return impl_->status; }
 const LogIdentity& Log::identity() const noexcept { return impl_->recovered->identity; }
 const LogSettings& Log::settings() const noexcept { return impl_->recovered->settings; }

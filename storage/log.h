@@ -46,6 +46,8 @@ class Log {
   void set_snapshot_bytes(std::uint64_t bytes) noexcept;
 
   const LogStatus& status() const noexcept;
+  /// The longest write since the last call. Any thread, but only one.
+  std::uint64_t take_longest_flush_ns() noexcept;
   const LogIdentity& identity() const noexcept;
   const LogSettings& settings() const noexcept;
   std::uint64_t incarnation() const noexcept;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/types.h"
+#include "storage/counters.h"
 
 #include <array>
 #include <atomic>
@@ -44,6 +45,13 @@ struct LogStatus {
   std::atomic<std::uint64_t> flush_last_ns{0};
   std::atomic<std::uint64_t> flush_max_ns{0};
   std::atomic<std::uint64_t> slow_flushes{0};
+  /// The longest since somebody last took it, with exchange(0).
+  std::atomic<std::uint64_t> flush_recent_ns{0};
+  PowerHistogram flush_ns;
+  PowerHistogram batch_records;
+  PowerHistogram batch_sizes;  // bytes, padding included
+  /// Whether the segment after the live one stands ready.
+  std::atomic<bool> next_segment_ready{false};
   /// CLOCK_BOOTTIME when the write in flight began, 0 when none is: lets a watchdog see a flush that does not return.
   std::atomic<std::int64_t> flush_began_ns{0};
 

@@ -3,6 +3,7 @@
 #include "protocol/check.h"
 #include "storage/segment_preparer.h"
 
+#include <pthread.h>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -45,6 +46,7 @@ class ThreadedPreparer final : public SegmentPreparer {
 
  private:
   void run() {
+    pthread_setname_np(pthread_self(), "log-segments");
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] { return stopping_ || request_; });
@@ -152,6 +154,7 @@ void LogThread::Impl::wake() {
 }
 
 void LogThread::Impl::run() {
+  pthread_setname_np(pthread_self(), "log");
   for (;;) {
     const auto done = turn();
     if (!done) {
@@ -262,6 +265,7 @@ void LogThread::submit(Group& group) {
 }
 void LogThread::submit(std::span<Group* const> groups) { impl_->submit(groups); }
 Result<void> LogThread::stop() { return impl_->stop(); }
+std::uint64_t LogThread::take_longest_flush_ns() noexcept { return impl_->log->take_longest_flush_ns(); }
 const LogStatus& LogThread::status() const noexcept { return impl_->log->status(); }
 const LogIdentity& LogThread::identity() const noexcept { return impl_->log->identity(); }
 RunningClocks LogThread::clocks() const noexcept { return *impl_->clocks; }

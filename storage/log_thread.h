@@ -42,6 +42,8 @@ class LogThread {
 
   const LogStatus& status() const noexcept;
   const LogIdentity& identity() const noexcept;
+  /// The longest write since the last call, in nanoseconds. Any thread, but only one.
+  std::uint64_t take_longest_flush_ns() noexcept;
   RunningClocks clocks() const noexcept;
   std::uint64_t incarnation() const noexcept;
   /// Bytes of the last snapshot changed: how much space must stay free. Any thread.

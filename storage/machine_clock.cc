@@ -38,6 +38,8 @@ MachineClock::MachineClock() {
   if (!read_boot_id(boot_id_)) MachineRandom().fill(boot_id_);
 }
 
+std::chrono::nanoseconds MachineClock::boot() { return read_clock(CLOCK_BOOTTIME); }
+
 ClockReading MachineClock::read() { return {read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME)}; }
 
 void MachineRandom::fill(std::span<std::uint8_t> bytes) {

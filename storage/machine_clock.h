@@ -9,6 +9,7 @@ class MachineClock final : public Clock {
  public:
   MachineClock();
   ClockReading read() override;
+  std::chrono::nanoseconds boot() override;
   /// The kernel's boot_id. Where /proc does not show it, random bytes of this process: a restart then counts
   /// the wall clock's difference, as after a reboot.
   BootId boot_id() override { return boot_id_; }

@@ -14,6 +14,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Several servers at once would want the same port for it.
+OFF = ["--metrics-port", "0"]
 READY_SECONDS, STOP_SECONDS = 60, 60
 # How the bytes of each request travel; every mode must give the same replies.
 RESP_MODES = ([], ["--split", "1"], ["--split", "7"], ["--merge"])
@@ -93,7 +96,7 @@ class Server:
         path = os.path.join(self.folder, "config.toml")
         with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             file.write(config)
-        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), "--config", path]
+        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), "--config", path, *OFF]
         self.process = subprocess.Popen(words)
         for _ in range(READY_SECONDS * 10):
             if answers(self.port):
@@ -122,7 +125,7 @@ class Server:
 def core(folder, args, without):
     script = str(folder / "core/suite.py")
     quick = ["--quick"] if args.quick else []
-    return run([sys.executable, script, "--server", str(args.server), "--only", rows(script, without), *quick])
+    return run([sys.executable, script, "--server", shlex.join([str(args.server), *OFF]), "--only", rows(script, without), *quick])
 
 
 def resp(folder, args, without):

@@ -28,7 +28,7 @@ class Server:
         self.program, self.folder, self.address, self.process = program, folder, ("127.0.0.1", port), None
 
     def start(self):
-        command = [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.address[1])]
+        command = [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.address[1]), "--metrics-port", "0"]
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
         with open(os.path.join(self.folder, "pid"), "w") as file:

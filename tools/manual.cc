@@ -226,6 +226,7 @@ std::string values_of(const Option& option) {
   if (option.kind == "flag") return "";
   if (option.kind == "choice") return std::string(option.choices);
   if (option.kind == "text") return "text";
+  if (option.kind == "count_or_off") return fmt::format("-1, or {} to {}", option.min, option.max);
   return fmt::format("{} to {}", number_of(option, option.min), number_of(option, option.max));
 }
 
@@ -263,12 +264,55 @@ std::string options_roff() {
   return out + ".SH SEE ALSO\n.BR holdfast\\-commands (7),\n.BR holdfast\\-errors (7)\n";
 }
 
+// Metrics.
+
+struct Metric {
+  std::string_view name;
+  std::string_view type;
+  std::string_view labels;
+  std::string_view info;
+  std::string_view help;
+};
+
+constexpr Metric kMetrics[] = {
+#define HOLDFAST_METRIC(id, name, type, labels, info, help) {name, #type, labels, info, help},
+#include "server/metrics.def"
+#undef HOLDFAST_METRIC
+};
+
+std::string metrics_markdown() {
+  std::string out = "# Metrics\n\n";
+  out += fmt::format(fmt::runtime(kMade), "server/metrics.def");
+  out +=
+      "\n`http://127.0.0.1:9379/metrics` (`--metrics-bind`, `--metrics-port`) answers in Prometheus's text format. "
+      "INFO\n"
+      "shows a number under the field named here; `CONFIG RESETSTAT` makes that one begin anew, never the metric.\n"
+      "Single items are told only of the `--metrics-items` (20) asked for most.\n\n"
+      "| metric | type | labels | INFO | what it is |\n|---|---|---|---|---|\n";
+  for (const Metric& metric : kMetrics) {
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.name, metric.type, metric.labels, metric.info,
+                       cell(metric.help));
+  }
+  return out;
+}
+
+std::string metrics_roff() {
+  std::string out = roff_head("holdfast-metrics", 7, "what holdfastd tells Prometheus");
+  out += ".SH METRICS\n";
+  for (const Metric& metric : kMetrics) {
+    const std::string labels = metric.labels.empty() ? "" : fmt::format(" {{{}}}", metric.labels);
+    out += fmt::format(".TP\n.B {}{}\n{}: {}\n", roff(metric.name), roff(labels), metric.type, roff(metric.help));
+  }
+  return out + ".SH SEE ALSO\n.BR holdfastd (1)\n";
+}
+
 }  // namespace
 
 std::vector<ManualPage> manual_pages() {
-  return {{"commands.md", commands_markdown()}, {"errors.md", errors_markdown()},
-          {"options.md", options_markdown()},   {"holdfast-commands.7", commands_roff()},
-          {"holdfast-errors.7", errors_roff()}, {"holdfastd.1", options_roff()}};
+  return {{"commands.md", commands_markdown()},     {"errors.md", errors_markdown()},
+          {"options.md", options_markdown()},       {"metrics.md", metrics_markdown()},
+          {"holdfast-commands.7", commands_roff()}, {"holdfast-errors.7", errors_roff()},
+          {"holdfast-metrics.7", metrics_roff()},   {"holdfastd.1", options_roff()}};
 }
 
 }  // namespace holdfast

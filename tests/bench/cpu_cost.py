@@ -56,7 +56,8 @@ def server(options, results):
     bench = options.build / "bin" / "holdfast-bench"
     with tempfile.TemporaryDirectory(prefix="holdfast-cost-", dir=options.folder) as folder:
         with open(os.path.join(folder, "output"), "wb") as output:
-            process = subprocess.Popen([options.build / "bin" / "holdfastd", "--data-dir", os.path.join(folder, "data"), "--port", str(port)],
+            process = subprocess.Popen([options.build / "bin" / "holdfastd", "--data-dir", os.path.join(folder, "data"), "--port", str(port),
+                                        "--metrics-port", "0"],
                                        stderr=output)
         try:
             connection = wait_for(port)

@@ -62,7 +62,7 @@ void add_reserve(Group& group, std::uint64_t number, std::uint64_t total) {
   group.on_reservation(stamp, record);
 }
 
-class Counter final : public RecordVisitor {
+class RecordCounter final : public RecordVisitor {
  public:
   Result<void> on_item(const RecordStamp&, const ItemRecord&) override { return {}; }
   Result<void> on_reservation(const RecordStamp&, const ReservationRecord& record) override {
@@ -74,7 +74,8 @@ class Counter final : public RecordVisitor {
   std::int64_t units = 0;
 };
 
-std::unique_ptr<LogRecovery> recover(FileSystem& files, Clock& clock, const std::string& directory, Counter& counter) {
+std::unique_ptr<LogRecovery> recover(FileSystem& files, Clock& clock, const std::string& directory,
+                                     RecordCounter& counter) {
   MachineRandom random;
   LogSettings settings;
   settings.directory = directory;
@@ -150,7 +151,7 @@ int main(int argc, char** argv) {
   std::filesystem::remove_all(directory);
   PosixFileSystem files;
   MachineClock clock;
-  Counter before;
+  RecordCounter before;
   {
     auto log = must(Log::start(recover(files, clock, directory, before)));
     probe_device(files, directory);
@@ -159,7 +160,7 @@ int main(int argc, char** argv) {
     fill(*log, reservations);
     must(log->close());
   }
-  Counter counter;
+  RecordCounter counter;
   const auto began = SteadyClock::now();
   const auto recovery = recover(files, clock, directory, counter);
   fmt::print("recovery of {} records into a counter: {:.2f} s\n", counter.units, microseconds_since(began) / 1e6);

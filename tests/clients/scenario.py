@@ -41,8 +41,8 @@ class Server:
 
     def start(self):
         with open(os.path.join(self.folder.name, "output"), "ab") as output:
-            self.process = subprocess.Popen([self.program, "--data-dir", os.path.join(self.folder.name, "data"), "--port", str(self.port)],
-                                            stdout=output, stderr=output)
+            self.process = subprocess.Popen([self.program, "--data-dir", os.path.join(self.folder.name, "data"), "--port", str(self.port),
+                                             "--metrics-port", "0"], stdout=output, stderr=output)
         deadline = time.monotonic() + START_SECONDS
         while not self.serves():
             if self.process.poll() is not None or time.monotonic() > deadline:

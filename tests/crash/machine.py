@@ -50,7 +50,7 @@ class Machine:
             environment |= {"LD_PRELOAD": os.path.abspath(self.options.shim), "HOLDFAST_SHIM_ROOT": self.data,
                             "HOLDFAST_SHIM_DIR": self.side, "HOLDFAST_SHIM_FAULTS": faults}
         command = [*shlex.split(self.options.server), "--data-dir", self.data, "--bind", "127.0.0.1", "--port", str(port),
-                   *shlex.split(self.options.flags)]
+                   "--metrics-port", "0", *shlex.split(self.options.flags)]
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 

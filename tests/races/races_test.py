@@ -36,7 +36,8 @@ class Server:
         self.address = ("127.0.0.1", port)
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen(
-                [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(port)], stderr=output)
+                [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(port), "--metrics-port", "0"],
+                stderr=output)
         deadline = time.monotonic() + START_SECONDS
         while not self.serves():
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -36,7 +36,7 @@ def judge(args, data, outcome):
         return f"log verify does not say what a repair would lose: {said!r}"
     if refused:
         # The records are random: an inventory may refuse one before the damage is reached.
-        status, said = run(args.server, "--data-dir", str(data), "--port", "1")
+        status, said = run(args.server, "--data-dir", str(data), "--port", "1", "--metrics-port", "0")
         if status != 1 or "Nothing was changed" not in said:
             return f"holdfastd: exit status {status}, {said!r}"
     changed = [name for name, content in files_of(data).items() if before.get(name) != content]

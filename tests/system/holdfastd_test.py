@@ -29,13 +29,14 @@ def check(condition, what, *found):
 
 
 class Server:
-    def __init__(self, program, folder, *flags, environment=None, files=None):
-        self.folder, self.port = folder, free_port()
+    def __init__(self, program, folder, *flags, environment=None, files=None, metrics=False):
+        self.folder, self.port, self.metrics_port = folder, free_port(), free_port() if metrics else 0
         self.address = ("127.0.0.1", self.port)
         self.path = os.path.join(folder, f"output.{self.port}")
         limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None
         with open(self.path, "wb") as output:
-            self.process = subprocess.Popen([program, "--data-dir", os.path.join(folder, "data"), "--port", str(self.port), *flags],
+            self.process = subprocess.Popen([program, "--data-dir", os.path.join(folder, "data"), "--port", str(self.port),
+                                             "--metrics-port", str(self.metrics_port), *flags],
                                             stderr=output, env={**os.environ, **(environment or {})}, preexec_fn=limit)
 
     def output(self):
@@ -97,7 +98,9 @@ def quietest(server, stretch, most):
 
 def refused(program, folder, *flags):
     """The one line of a server that does not start."""
-    run = subprocess.run([program, "--data-dir", os.path.join(folder, "data"), *flags], capture_output=True, text=True, timeout=START_SECONDS)
+    off = [] if "--metrics-port" in flags else ["--metrics-port", "0"]
+    run = subprocess.run([program, "--data-dir", os.path.join(folder, "data"), *off, *flags], capture_output=True, text=True,
+                         timeout=START_SECONDS)
     check(run.returncode not in (0, -6, -11) and run.stderr.count("\n") == 1, "it refuses with one line", flags, run)
     return run.stderr
 

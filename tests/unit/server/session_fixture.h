@@ -26,14 +26,12 @@ class PlayedControl final : public Control {
   bool may_monitor() const override { return room_for_monitors; }
   void tell_monitors(std::string_view line) override { lines.emplace_back(line); }
   void shut_down() override { ++shutdowns; }
-  ErrorCounts& errors() override { return error_counts; }
 
   std::vector<ConnectionOrder> orders;
   std::vector<ClientWait> waits;
   std::vector<std::string> lines;
   bool room_for_monitors = true;
   int shutdowns = 0;
-  ErrorCounts error_counts;
 };
 
 class PlayedHost final : public SessionHost, public Subscribers {
@@ -50,6 +48,7 @@ class PlayedHost final : public SessionHost, public Subscribers {
   const Users& users() const override { return known; }
   void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
+  Telemetry& telemetry() override { return telemetry_; }
   ClockReading read_clock() override {
     return {std::chrono::seconds(5), std::chrono::microseconds(1'700'000'000'123'456)};
   }
@@ -82,6 +81,7 @@ class PlayedHost final : public SessionHost, public Subscribers {
  private:
   Options options_;
   PubSub pubsub_{*this};
+  Telemetry telemetry_{options_};
   std::unique_ptr<RequestBuffer> buffer_ = std::make_unique<RequestBuffer>();
 };
 

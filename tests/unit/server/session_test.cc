@@ -142,7 +142,7 @@ TEST_CASE("session: errors carry Redis's words") {
   CHECK(client.ask({"CLUSTER", "NODES"}) == "-ERR This instance has cluster support disabled\r\n");
   CHECK(client.ask({"CLIENT", "TRACKING", "ON"}).starts_with("-ERR CLIENT TRACKING is not supported"));
   CHECK(client.ask({"CLIENT", "SETINFO", "foo", "x"}) == "-ERR Unrecognized option 'foo'\r\n");
-  CHECK(client.session.error_replies() == 10);
+  CHECK(host.telemetry().stats.error_replies() == 10);
 }
 
 TEST_CASE("session: TIME, ROLE and CONFIG GET") {

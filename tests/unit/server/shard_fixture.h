@@ -12,7 +12,7 @@ class PlayedShard {
  public:
   static constexpr ThreadIndex kThread{0};
 
-  PlayedShard() : shard(settings()) { shard.begin(); }
+  PlayedShard() : shard(settings(), stats) { shard.begin(); }
 
   /// Sends a message of a connection.
   void send(const CommandEntry& entry, Words words, ConnectionKey connection = {1, 1}) {
@@ -65,6 +65,7 @@ class PlayedShard {
   /// The events of the notices that are ready: "sold_out a 1 4 OPEN 0;".
   std::string notices();
 
+  ThreadStats stats;
   Shard shard;
   Now now{hold_time(1'000'000), wall_time(1'800'000'000'000), {}};
 

@@ -177,3 +177,28 @@ TEST_CASE("shard: first notices name every item that does not sell, a page at a 
   CHECK(last.find("{\"event\":\"not_open\",\"item\":\"draft\",") != std::string::npos);
   CHECK(last.find("\"i257\"") == std::string::npos);
 }
+
+TEST_CASE("shard: what EXEC executes counts, as each would by itself; what it does not execute counts nothing") {
+  PlayedShard shard;
+  shard.ask("ITEM CREATE a STOCK 1");
+  const auto counts = [&](CommandId id) -> CommandCounts& {
+    return shard.stats.commands[static_cast<std::size_t>(id)];
+  };
+  const auto reserve = [&](ReserveOutcome outcome) {
+    return shard.stats.reserve[static_cast<std::size_t>(outcome)].value();
+  };
+  Client a{shard, kA};
+  a.exec({"RESERVE a 1", "RESERVE a 2", "PING", "CONFIRM a 9", "RESERVE a 3 QTY x"});
+  CHECK(counts(CommandId::reserve).calls.value() == 3);
+  CHECK(counts(CommandId::reserve).failed.value() == 1);
+  CHECK(counts(CommandId::ping).calls.value() == 1);
+  CHECK(counts(CommandId::confirm).calls.value() == 1);
+  CHECK(reserve(ReserveOutcome::taken) == 1);
+  CHECK(reserve(ReserveOutcome::sold_out) == 1);
+  CHECK(shard.stats.error_replies() == 1);
+  CHECK(counts(CommandId::exec).calls.value() == 0);  // the batch counts it
+  a.watch("a");
+  shard.ask("RELEASE a 1", kB);
+  a.exec({"RESERVE a 4"});
+  CHECK(counts(CommandId::reserve).calls.value() == 3);
+}

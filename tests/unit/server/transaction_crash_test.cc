@@ -37,7 +37,7 @@ class Life {
     Shard::Settings of_shard;
     of_shard.group_bytes = group_bytes_target(settings.segment_bytes);
     of_shard.inventory.secret = (*recovery)->identity().secret;
-    shard_ = std::make_unique<Shard>(of_shard);
+    shard_ = std::make_unique<Shard>(of_shard, stats_);
     const auto replayed = (*recovery)->replay(shard_->inventory());
     if (!replayed) return replayed.error();
     REQUIRE(shard_->inventory().seal() == replayed->state);
@@ -93,6 +93,7 @@ class Life {
   SimulatedDisk& disk_;
   VirtualClock& clock_;
   SeededRandom random_;
+  ThreadStats stats_;
   std::unique_ptr<Shard> shard_;
   std::unique_ptr<Log> log_;
   std::optional<RunningClocks> clocks_;

@@ -1,0 +1,46 @@
+#include "server/redaction.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t kReserveOptions = 3;  // where they begin
+constexpr std::size_t kHelloOptions = 2;
+constexpr std::size_t kConfigOptions = 2;
+
+bool follows(Words words, std::size_t index, std::string_view option, std::size_t distance,
+             std::size_t first) noexcept {
+  return index >= first + distance && equals_ignoring_case(words[index - distance], option);
+}
+
+char upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+/// Options whose values are secrets, by what their names say; also options of Redis that do not exist here.
+bool names_secret(std::string_view option) noexcept {
+  constexpr std::string_view kParts[] = {"PASS", "SECRET", "TOKEN", "AUTH"};
+  return std::any_of(std::begin(kParts), std::end(kParts), [&](std::string_view part) {
+    return std::search(option.begin(), option.end(), part.begin(), part.end(),
+                       [](char a, char b) { return upper(a) == b; }) != option.end();
+  });
+}
+
+}  // namespace
+
+bool is_secret(const CommandEntry& command, Words words, std::size_t index) noexcept {
+  switch (command.id) {
+    case CommandId::auth:
+      return index > 0;
+    case CommandId::hello:
+      return follows(words, index, "AUTH", 1, kHelloOptions) || follows(words, index, "AUTH", 2, kHelloOptions);
+    case CommandId::reserve:
+      return follows(words, index, "TOKEN", 1, kReserveOptions);
+    case CommandId::config_set:
+      return index >= kConfigOptions + 1 && index % 2 == 1 && names_secret(words[index - 1]);
+    default:
+      return false;
+  }
+}
+
+}  // namespace holdfast

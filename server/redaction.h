@@ -1,0 +1,16 @@
+// Which words of a request are secrets: they are shown to nobody, neither by MONITOR nor in the slow log. No state; any
+// thread.
+#pragma once
+
+#include "protocol/command_table.h"
+
+namespace holdfast {
+
+/// What stands in the place of a secret, as in Redis.
+inline constexpr std::string_view kRedacted = "(redacted)";
+
+/// Whether word `index` of a request is a secret: passwords and their users (AUTH, HELLO ... AUTH), the token of RESERVE,
+/// values of CONFIG SET whose names sound like one. REQUIRES: index < words.size().
+bool is_secret(const CommandEntry& command, Words words, std::size_t index) noexcept;
+
+}  // namespace holdfast

@@ -1,0 +1,41 @@
+#include "server/redaction.h"
+
+#include "tests/doctest.h"
+
+using namespace holdfast;
+
+namespace {
+
+/// The words, secrets as "*".
+std::vector<std::string_view> shown(std::vector<std::string_view> words) {
+  const auto entry = find_command(words);
+  REQUIRE(entry.has_value());
+  std::vector<std::string_view> shown;
+  for (std::size_t i = 0; i < words.size(); ++i) shown.push_back(is_secret(**entry, words, i) ? "*" : words[i]);
+  return shown;
+}
+
+using Shown = std::vector<std::string_view>;
+
+}  // namespace
+
+TEST_CASE("redaction: passwords and their users are secret") {
+  CHECK(shown({"auth", "x"}) == Shown{"auth", "*"});
+  CHECK(shown({"AUTH", "me", "x"}) == Shown{"AUTH", "*", "*"});
+  CHECK(shown({"hello", "3", "auth", "me", "x", "setname", "n"}) ==
+        Shown{"hello", "3", "auth", "*", "*", "setname", "n"});
+}
+
+TEST_CASE("redaction: the token of RESERVE is secret, an item or user of that name is not") {
+  CHECK(shown({"RESERVE", "TOKEN", "TOKEN", "QTY", "1", "token", "x"}) ==
+        Shown{"RESERVE", "TOKEN", "TOKEN", "QTY", "1", "token", "*"});
+  CHECK(shown({"CONFIRM", "TOKEN", "x"}) == Shown{"CONFIRM", "TOKEN", "x"});
+}
+
+TEST_CASE("redaction: of CONFIG SET the values are secret whose names sound like one") {
+  CHECK(shown({"config", "set", "timeout", "1", "RequirePass", "x", "tls-key-secret", "y"}) ==
+        Shown{"config", "set", "timeout", "1", "RequirePass", "*", "tls-key-secret", "*"});
+  CHECK(shown({"CONFIG", "SET", "masterauth", "x", "timeout", "1"}) ==
+        Shown{"CONFIG", "SET", "masterauth", "*", "timeout", "1"});
+  CHECK(shown({"CONFIG", "GET", "requirepass"}) == Shown{"CONFIG", "GET", "requirepass"});
+}
