@@ -29,8 +29,8 @@ void session_slowlog_get(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() > 3) return reply.raw_error("ERR wrong number of arguments for 'slowlog|get' command");
   if (words.size() == 3) {
     std::int64_t wanted = 0;
-    if (!parse_integer(words[2], wanted)) return reply.raw_error(kNotInteger);
-    if (wanted < -1) return reply.raw_error("ERR count should be greater than or equal to -1");
+    if (!parse_integer(words[2], wanted) || wanted < -1)
+      return reply.raw_error("ERR count should be greater than or equal to -1");
     count = wanted == -1 ? entries.size() : static_cast<std::size_t>(wanted);
   }
   count = std::min(count, entries.size());

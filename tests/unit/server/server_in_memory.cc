@@ -18,7 +18,7 @@ Shard::Settings settings() {
 
 }  // namespace
 
-ServerInMemory::ServerInMemory() : shard_(settings()) { shard_.begin(); }
+ServerInMemory::ServerInMemory() : shard_(settings(), telemetry_.stats) { shard_.begin(); }
 
 ServerInMemory::Peer ServerInMemory::connect() {
   const auto index = static_cast<std::uint32_t>(peers_.size());
@@ -56,10 +56,10 @@ void ServerInMemory::pass(Millis time) {
 void ServerInMemory::read(Connected& peer, bool& moved) {
   if (peer.session == nullptr || peer.input.empty() || !peer.session->wants_input()) return;
   Session::Turn share;
-  const std::uint64_t before = peer.session->commands();
+  const std::uint64_t before = telemetry_.stats.requests.value();
   const std::size_t done = peer.session->receive(peer.input, share);
   peer.input.erase(0, done);
-  moved |= done > 0 || peer.session->commands() != before;
+  moved |= done > 0 || telemetry_.stats.requests.value() != before;
 }
 
 void ServerInMemory::write(Connected& peer, bool& moved) {
@@ -118,7 +118,7 @@ bool ServerInMemory::answer_control() {
       const bool meant = peer.session != nullptr && order.filter.matches(peer.session->facts(now_.wall));
       if (!meant || order.kind == ConnectionOrder::Kind::list) continue;
       ++count;
-      if (order.kind == ConnectionOrder::Kind::kill) peer.session->close();
+      if (order.kind == ConnectionOrder::Kind::kill) peer.session->close(CloseReason::killed);
     }
     answer(order.address, fmt::format(":{}\r\n", count));
   }

@@ -55,6 +55,7 @@ class ServerInMemory final : public SessionHost, public Subscribers {
   void forget(ConnectionKey connection) override { forward({nullptr, {connection, {}}, {}, {}, WaitEnd::forget}); }
   void end_waits(ConnectionKey connection, WaitEnd how) override { forward({nullptr, {connection, {}}, {}, {}, how}); }
   Control& control() override { return control_; }
+  Telemetry& telemetry() override { return telemetry_; }
   void shut_down() override {}
 
  private:
@@ -73,6 +74,7 @@ class ServerInMemory final : public SessionHost, public Subscribers {
   void answer(ReplyAddress address, std::string_view bytes);
 
   Options options_;
+  Telemetry telemetry_{options_};
   Users users_;
   PlayedControl control_;
   PubSub pubsub_{*this};
