@@ -4,6 +4,7 @@
 #include "protocol/error.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,13 +19,15 @@ enum class CommandId : std::uint8_t {
 #undef HOLDFAST_SESSION
 };
 
-inline constexpr std::size_t kCommandCount = 0
-#define HOLDFAST_STEP(...) +1
-#define HOLDFAST_SESSION(...) +1
+inline constexpr std::size_t kCommandCount =
+    std::initializer_list<CommandId>{
+#define HOLDFAST_STEP(id, ...) CommandId::id,
+#define HOLDFAST_SESSION(id, ...) CommandId::id,
 #include "protocol/commands.def"
 #undef HOLDFAST_STEP
 #undef HOLDFAST_SESSION
-    ;
+    }
+        .size();
 
 enum class CommandHome : std::uint8_t { step, session };
 enum class CommandAccess : std::uint8_t { none, read, write };

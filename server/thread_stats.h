@@ -8,6 +8,7 @@
 #include "storage/record.h"
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 
 namespace holdfast {
@@ -45,11 +46,13 @@ std::string_view close_reason_name(CloseReason reason) noexcept;
 inline constexpr std::size_t kVerbs = 4;
 std::optional<std::size_t> verb_index(CommandId id) noexcept;
 
-inline constexpr std::size_t kErrorCodes = 0
-#define HOLDFAST_ERROR(...) +1
+inline constexpr std::size_t kErrorCodes =
+    std::initializer_list<ErrorCode>{
+#define HOLDFAST_ERROR(code, ...) ErrorCode::code,
 #include "protocol/errors.def"
 #undef HOLDFAST_ERROR
-    ;
+    }
+        .size();
 inline constexpr std::size_t kReservationEvents = 7;
 
 struct CommandCounts {
