@@ -208,6 +208,7 @@ void Connections::note_turn(Connection& connection, Millis now) {
   turn.authenticated = session.authenticated();
   turn.in_command = !connection.input.empty() && !connection.held_up && !session.closing();
   turn.answering = session.unanswered() > 0;
+  turn.listens = session.has_subscriptions() || session.monitors();
   turn.output_full = session.closing() || session.output_bytes() >= kOutputBytesMax;
   connection.deadlines.note(turn, now);
   turn = {};

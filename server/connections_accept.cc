@@ -40,6 +40,19 @@ Session::Peer peer_of(int fd) {
   return {address_text(peer), address_text(local), fd};
 }
 
+/// Small replies go at once; a peer that vanished without a word is found, also where silence is allowed.
+void prepare(int socket) {
+  const auto set = [socket](int level, int name, auto value) {
+    const int number = static_cast<int>(value);
+    setsockopt(socket, level, name, &number, sizeof number);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveAfter.count());
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveEvery.count());
+  set(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+}
+
 }  // namespace
 
 void Connections::listen(FileDescriptor listener) {
@@ -101,8 +114,7 @@ void Connections::reject(const FileDescriptor& socket, std::string_view why) {
 void Connections::admit(FileDescriptor socket) {
   stats_.connections_received.add();
   if (open_count_ >= host_.options().maxclients) return reject(socket, kTooMany);
-  const int on = 1;
-  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  prepare(socket.get());
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(table_.size()));
     table_.emplace_back();

@@ -26,13 +26,13 @@ void Deadlines::note(const ConnectionTurn& turn, Millis now) noexcept {
   keep_beginning(output_since_, turn.output_waits, turn.output_moved, now);
   if (turn.heard || turn.output_moved || active_at_ == kNone) active_at_ = now;
   output_full_ = turn.output_full;
-  answering_ = turn.answering;
+  may_be_silent_ = turn.answering || turn.listens;
 }
 
 Millis Deadlines::due(const Options& options) const noexcept {
   Millis first = std::min(after(strange_since_, options.auth_timeout), after(command_since_, options.command_timeout));
   if (output_full_) first = std::min(first, after(output_since_, options.write_timeout));
-  if (options.timeout == 0 || answering_) return first;
+  if (options.timeout == 0 || may_be_silent_) return first;
   return std::min(first, after(active_at_, std::chrono::seconds(options.timeout)));
 }
 

@@ -4,7 +4,7 @@
 //   connected ........ AUTH            auth-timeout      while it has not authenticated
 //   first byte ....... last byte       command-timeout   of one command; further bytes do not extend it
 //   reply refused .... reply taken     write-timeout     while as much waits as may, or the connection is to close
-//   last byte ........ next byte       timeout           0: it may be silent for ever
+//   last byte ........ next byte       timeout           0: it may be silent for ever, as who only listens always may
 #pragma once
 
 #include "protocol/types.h"
@@ -20,6 +20,7 @@ struct ConnectionTurn {
   bool in_command = false;     // the beginning of a command is here and nothing but its rest is waited for
   bool ended_command = false;  // something before that beginning was executed in this turn
   bool answering = false;      // a command is being executed
+  bool listens = false;        // it is subscribed to something or monitors, so silence is what is expected of it
   bool output_waits = false;   // the socket did not take all
   bool output_moved = false;   // but some
   bool output_full = false;    // as much waits as may, or the connection closes behind what waits
@@ -40,7 +41,7 @@ class Deadlines {
   Millis output_since_ = kNone;
   Millis active_at_ = kNone;
   bool output_full_ = false;
-  bool answering_ = false;
+  bool may_be_silent_ = false;
 };
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 #include "protocol/resp_parser.h"
 #include "protocol/types.h"
 
+#include <chrono>
 #include <cstddef>
 
 namespace holdfast {
@@ -106,6 +107,11 @@ inline constexpr Millis kLingerMax{1000};
 inline constexpr std::size_t kMonitorBytesMax = 8_MiB;
 /// Connections that monitor at once.
 inline constexpr std::size_t kMonitorsMax = 64;
+
+/// A silent peer is asked by TCP whether it is there: after so long, then so often, and is gone after so many times.
+inline constexpr std::chrono::seconds kKeepAliveAfter{300};
+inline constexpr std::chrono::seconds kKeepAliveEvery{100};
+inline constexpr int kKeepAliveProbes = 3;
 
 // Users.
 

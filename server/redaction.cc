@@ -6,9 +6,10 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t kReserveOptions = 3;  // where they begin
-constexpr std::size_t kHelloOptions = 2;
+constexpr std::size_t kItemOptions = 3;   // where they begin, behind item and user or behind subcommand and item
+constexpr std::size_t kHelloOptions = 1;  // also when the version is left out, which is refused
 constexpr std::size_t kConfigOptions = 2;
+constexpr std::size_t kNestedCommand = 2;  // of COMMAND GETKEYS
 
 bool follows(Words words, std::size_t index, std::string_view option, std::size_t distance,
              std::size_t first) noexcept {
@@ -35,7 +36,21 @@ bool is_secret(const CommandEntry& command, Words words, std::size_t index) noex
     case CommandId::hello:
       return follows(words, index, "AUTH", 1, kHelloOptions) || follows(words, index, "AUTH", 2, kHelloOptions);
     case CommandId::reserve:
-      return follows(words, index, "TOKEN", 1, kReserveOptions);
+    case CommandId::confirm:
+    case CommandId::release:
+    case CommandId::refund:
+    case CommandId::extend:
+    case CommandId::reservation_get:
+    case CommandId::reservation_list:
+    case CommandId::reservation_wait:
+      return follows(words, index, "TOKEN", 1, kItemOptions);
+    case CommandId::command_getkeys:
+    case CommandId::command_getkeysandflags: {
+      if (index < kNestedCommand) return false;
+      const Words nested = words.subspan(kNestedCommand);
+      const auto found = find_command(nested);
+      return found && is_secret(**found, nested, index - kNestedCommand);
+    }
     case CommandId::config_set:
       return index >= kConfigOptions + 1 && index % 2 == 1 && names_secret(words[index - 1]);
     default:

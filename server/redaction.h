@@ -10,7 +10,8 @@ namespace holdfast {
 inline constexpr std::string_view kRedacted = "(redacted)";
 
 /// Whether word `index` of a request is a secret: passwords and their users (AUTH, HELLO ... AUTH), the token of RESERVE,
-/// values of CONFIG SET whose names sound like one. REQUIRES: index < words.size().
+/// also where it is given to a command that takes none, values of CONFIG SET whose names sound like one, and the same in
+/// a command that COMMAND GETKEYS is asked about. REQUIRES: index < words.size().
 bool is_secret(const CommandEntry& command, Words words, std::size_t index) noexcept;
 
 }  // namespace holdfast

@@ -314,11 +314,20 @@ def who_never_reads_holds_one_mib_and_is_closed(tools, folder):
 
 def silence_is_ended_by_timeout_only(tools, folder):
     server = start(tools, folder)
-    with server.login() as connection, server.login() as other:
+    with (server.login() as connection, server.login() as other, server.login() as subscriber,
+          server.login() as monitor):
+        subscriber.ask("SUBSCRIBE", "news")
+        check(monitor.ask("MONITOR") == "OK", "MONITOR")
         select.select([connection.socket], [], [], 2)  # a stretch of time in which nothing is to happen
+        local = f"{server.address[1]:04X}"  # TCP asks on its own whether they are still there: timer 2 is keep-alive
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        probed = [line for line in lines if line[1].endswith(":" + local) and line[3] == "01" and line[5][:2] == "02"]
+        check(len(probed) == 4, "connections are probed", probed)
         check(other.ask("CONFIG", "SET", "timeout", "1") == "OK", "CONFIG SET timeout")
         _, took = closed([connection.socket], BOUND_SECONDS, lambda _: other.ask("PING"))
         check(other.ask("PING") == "PONG", "who talks stays")
+        check(other.ask("PUBLISH", "news", "x") == 1, "who is subscribed stays")
+        check("monitor_clients:1\r" in other.ask("INFO", "clients").decode(), "who monitors stays")
     server.stop()
 
 

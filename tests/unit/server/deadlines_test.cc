@@ -82,3 +82,18 @@ TEST_CASE("deadlines: silence counts when timeout says so, and not while a comma
   deadlines.note(quiet(), Millis(3000));
   CHECK(deadlines.due(options) == Millis(302'000));
 }
+
+TEST_CASE("deadlines: who only listens may be silent, but has to take what is sent") {
+  Options options;
+  options.timeout = 300;
+  Deadlines deadlines;
+  ConnectionTurn turn = quiet();
+  turn.listens = true;
+  deadlines.note(turn, Millis(1000));
+  CHECK(deadlines.due(options) == kNever);
+  turn.output_waits = turn.output_full = true;
+  deadlines.note(turn, Millis(2000));
+  CHECK(deadlines.due(options) == Millis(12'000));
+  deadlines.note(quiet(), Millis(3000));
+  CHECK(deadlines.due(options) == Millis(301'000));
+}

@@ -24,6 +24,20 @@ TEST_CASE("redaction: passwords and their users are secret") {
   CHECK(shown({"AUTH", "me", "x"}) == Shown{"AUTH", "*", "*"});
   CHECK(shown({"hello", "3", "auth", "me", "x", "setname", "n"}) ==
         Shown{"hello", "3", "auth", "*", "*", "setname", "n"});
+  CHECK(shown({"HELLO", "AUTH", "me", "x"}) == Shown{"HELLO", "AUTH", "*", "*"});
+}
+
+TEST_CASE("redaction: a token is secret also where it is not asked for") {
+  CHECK(shown({"CONFIRM", "i", "u", "token", "x"}) == Shown{"CONFIRM", "i", "u", "token", "*"});
+  CHECK(shown({"RELEASE", "i", "u", "WRITEOFF", "TOKEN", "x"}) == Shown{"RELEASE", "i", "u", "WRITEOFF", "TOKEN", "*"});
+  CHECK(shown({"RESERVATION", "GET", "i", "TOKEN", "x"}) == Shown{"RESERVATION", "GET", "i", "TOKEN", "*"});
+}
+
+TEST_CASE("redaction: COMMAND GETKEYS hides what the command asked about would") {
+  CHECK(shown({"COMMAND", "GETKEYS", "RESERVE", "i", "u", "TOKEN", "x"}) ==
+        Shown{"COMMAND", "GETKEYS", "RESERVE", "i", "u", "TOKEN", "*"});
+  CHECK(shown({"command", "getkeysandflags", "auth", "x"}) == Shown{"command", "getkeysandflags", "auth", "*"});
+  CHECK(shown({"COMMAND", "GETKEYS", "nosuch", "x"}) == Shown{"COMMAND", "GETKEYS", "nosuch", "x"});
 }
 
 TEST_CASE("redaction: the token of RESERVE is secret, an item or user of that name is not") {
