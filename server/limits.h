@@ -66,6 +66,9 @@ inline constexpr std::size_t kSubscriptionBytesMax = 64_KiB;
 inline constexpr std::size_t kChannelBytesMax = 256;
 /// Different patterns of all connections: each is compared with every channel that is published to.
 inline constexpr std::size_t kPatternsMax = 1024;
+/// Patterns of one connection: nobody takes the place of all.
+inline constexpr std::size_t kConnectionPatternsMax = 64;
+static_assert(kConnectionPatternsMax * 16 <= kPatternsMax);
 /// A connection for which so much waits when a message comes is closed at once.
 inline constexpr std::size_t kSubscriberBytesMax = 8_MiB;
 /// Items looked at for one page of first notices, and what may wait for the socket when the next page is asked for.

@@ -29,6 +29,9 @@ Result<void> check_name(Session& session, ChannelKind kind, std::string_view nam
     return Error::format(ErrorCode::err, "a {} has at most {} bytes; this one has {}",
                          kind == ChannelKind::pattern ? "pattern" : "channel", bytes_max, name.size());
   }
+  if (kind == ChannelKind::pattern && now.count(kind) >= kConnectionPatternsMax) {
+    return Error::format(ErrorCode::err, "a connection has at most {} patterns", kConnectionPatternsMax);
+  }
   if (now.total() < kSubscriptionsMax && now.name_bytes + name.size() <= kSubscriptionBytesMax) return {};
   return Error::format(ErrorCode::err, "a connection has at most {} subscriptions, with {} bytes of names",
                        kSubscriptionsMax, kSubscriptionBytesMax);

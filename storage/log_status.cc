@@ -7,7 +7,7 @@ constexpr std::array<std::string_view, kLogAlarms> kAlarmNames = {
     "next_segment", "mark", "space_unknown", "space_low", "slow_flush", "identity_unknown", "downtime"};
 constexpr std::array<std::string_view, 4> kSpaceTexts = {
     "",
-    "the next log segment could not be prepared; see the server's log",
+    "the next log segment is not ready; if this lasts, see the server's log",
     "the disk has too little free space for the log and its snapshots",
     "the disk has not finished a write of the log for too long",
 };

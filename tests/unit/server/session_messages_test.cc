@@ -126,6 +126,11 @@ TEST_CASE("session: subscriptions, names and what waits for a subscriber have li
     REQUIRE(pair.client.ask({"SUBSCRIBE", "c" + std::to_string(i)}).starts_with("*3\r\n"));
   }
   CHECK(pair.client.ask({"SUBSCRIBE", "more"}).starts_with("-ERR a connection has at most 1024 subscriptions"));
+  for (std::size_t i = 0; i < kConnectionPatternsMax; ++i) {
+    REQUIRE(pair.other.ask({"PSUBSCRIBE", "p" + std::to_string(i)}).starts_with("*3\r\n"));
+  }
+  CHECK(pair.other.ask({"PSUBSCRIBE", "more"}).starts_with("-ERR a connection has at most 64 patterns"));
+  pair.other.ask({"PUNSUBSCRIBE"});
   const std::string large(64_KiB, 'x');
   int sent = 0;
   for (; !pair.client.session.overflowed() && sent < 1000; ++sent) pair.other.ask({"PUBLISH", "c0", large});
