@@ -53,7 +53,7 @@ void ServerInMemory::pass(Millis time) {
   while (shard_.keep_time(now_)) commit();
 }
 
-void ServerInMemory::read(Connected& peer, bool& moved) {
+void ServerInMemory::read(Connected& peer, bool& moved) const {
   if (peer.session == nullptr || peer.input.empty() || !peer.session->wants_input()) return;
   Session::Turn share;
   const std::uint64_t before = telemetry_.stats.requests.value();

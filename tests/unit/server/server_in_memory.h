@@ -65,7 +65,7 @@ class ServerInMemory final : public SessionHost, public Subscribers {
     std::string output;
   };
 
-  void read(Connected& peer, bool& moved);
+  void read(Connected& peer, bool& moved) const;
   void write(Connected& peer, bool& moved);
   bool run_shard();
   bool commit();

@@ -88,9 +88,8 @@ TEST_CASE("shard: an EXEC's reply leaves as one, when all that it tells is durab
   PlayedShard shard;
   shard.ask("ITEM CREATE a STOCK 500 LIMIT 0");
   Client a{shard, kA};
-  std::vector<std::string> lines;
-  for (int i = 0; i < 100; ++i) lines.push_back("RESERVE a u");
-  lines.push_back("GET a:stock");
+  std::vector<std::string> lines(100, "RESERVE a u");
+  lines.emplace_back("GET a:stock");
   a.exec(lines);
   CHECK(shard.replies() == "");
   REQUIRE(shard.hand_over());
