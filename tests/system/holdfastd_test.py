@@ -99,6 +99,7 @@ def quietest(server, stretch, most):
 def refused(program, folder, *flags):
     """The one line of a server that does not start."""
     off = [] if "--metrics-port" in flags else ["--metrics-port", "0"]
+    off += [] if "--port" in flags else ["--port", str(free_port())]
     run = subprocess.run([program, "--data-dir", os.path.join(folder, "data"), *off, *flags], capture_output=True, text=True,
                          timeout=START_SECONDS)
     check(run.returncode not in (0, -6, -11) and run.stderr.count("\n") == 1, "it refuses with one line", flags, run)
