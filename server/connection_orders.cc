@@ -2,6 +2,7 @@
 // how a connection that is done leaves.
 #include "protocol/check.h"
 #include "server/connections.h"
+#include "server/options.h"
 
 #include <fmt/format.h>
 #include <linux/sockios.h>
@@ -185,6 +186,10 @@ void Connections::finish(Connection& connection, Millis now) {
   connection.unsent_bytes = unsent;
   connection.lingers_since = std::max(now, Millis{1});
   watch(connection, EPOLLIN);
+}
+
+Millis Connections::lingers_until(const Connection& connection) const {
+  return connection.lingers_since + (connection.unsent_bytes > 0 ? host_.options().write_timeout : kLingerMax);
 }
 
 /// Whether the peer of a connection that lingers has taken something since the last look.

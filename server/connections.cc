@@ -247,7 +247,7 @@ void Connections::keep_time(Millis now) {
   for (const auto& connection : table_) {
     if (connection == nullptr) continue;
     const bool lingers = connection->lingers_since != Millis{};
-    const Millis due = lingers ? connection->lingers_since + kLingerMax : connection->deadlines.due(options);
+    const Millis due = lingers ? lingers_until(*connection) : connection->deadlines.due(options);
     if (due > now || (lingers && lingers_on(*connection, now))) {
       next = std::min(next, std::max(due, now));
       continue;

@@ -134,6 +134,7 @@ class Connections final : public Control, public Subscribers {
   void count_buffers(Connection& connection, std::size_t input, std::size_t output) noexcept;
   void finish(Connection& connection, Millis now);
   void throw_input_away(Connection& connection);
+  Millis lingers_until(const Connection& connection) const;
   bool lingers_on(Connection& connection, Millis now);
   ClientFacts facts(const Connection& connection, Millis now, WallTime wall) const;
   void visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log);

@@ -103,8 +103,8 @@ inline constexpr Millis kDrainMax{5000};
 inline constexpr std::size_t kOrderVisitsMax = 256;
 /// CLIENT LIST, KILL and UNBLOCK that wait for their turn; further ones are refused.
 inline constexpr std::size_t kOrdersMax = 1024;
-/// A connection that is done, while its peer still sends or has not taken everything, is looked at this often; it is
-/// closed when the peer took nothing meanwhile.
+/// A connection that is done, whose peer has taken everything and may still send, is closed after this time; a peer that
+/// has not taken everything has write-timeout for the next piece.
 inline constexpr Millis kLingerMax{1000};
 /// What MONITOR may leave unread; more, and it is closed at once.
 inline constexpr std::size_t kMonitorBytesMax = 8_MiB;
