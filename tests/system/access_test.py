@@ -3,7 +3,6 @@
 
 usage: access_test.py --server build/release/bin/holdfastd --tools build/release/bin [--only NAME]
 """
-import argparse
 import contextlib
 import hashlib
 import os
@@ -13,10 +12,10 @@ import select
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import MIB, START_SECONDS, Connection, Lost, Server, check, encode, quietest, refused  # noqa: E402
 
 SECRET, WRONG, NO_AUTH = "5e0f3c-a-secret-of-the-test", "WRONGPASS", "NOAUTH Authentication required."
@@ -447,19 +446,12 @@ class Tools:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
+    parser = arguments(__doc__)
     parser.add_argument("--tools", required=True, help="the folder of holdfastctl and holdfast-bench")
-    parser.add_argument("--only")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-access-") as folder:
-                began = time.monotonic()
-                test(Tools(options.server, options.tools), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    run_cases(ALL, options, Tools(options.server, options.tools))
 
 
 if __name__ == "__main__":

@@ -3,18 +3,17 @@
 
 usage: admin_test.py --server build/release/bin/holdfastd [--only NAME]
 """
-import argparse
 import os
 import pathlib
 import re
 import select
 import socket
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import MIB, STOP_SECONDS, Server, check  # noqa: E402
 from resp import Connection, Lost, Refusal, encode  # noqa: E402
 
@@ -355,18 +354,5 @@ ALL = [connections_are_listed_as_they_are, a_killed_connection_answers_what_it_e
        a_monitor_that_does_not_read_is_closed, a_shutdown_under_load_loses_nothing, info_is_what_happened]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-admin-") as folder:
-                began = time.monotonic()
-                test(os.path.abspath(options.server), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(ALL, arguments(__doc__).parse_args())

@@ -3,7 +3,6 @@
 
 usage: holdfastd_test.py --server build/release/bin/holdfastd [--only NAME]
 """
-import argparse
 import os
 import pathlib
 import resource
@@ -12,10 +11,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "crash"))
+from cases import arguments, run_cases  # noqa: E402
 from machine import free_port  # noqa: E402
 from resp import Connection, Lost, encode  # noqa: E402
 
@@ -246,18 +245,5 @@ ALL = [one_line_says_what_runs_and_systemd_hears_of_it, what_cannot_work_is_refu
        without_descriptors_it_waits_and_goes_on, an_idle_server_sleeps]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-system-") as folder:
-                began = time.monotonic()
-                test(os.path.abspath(options.server), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s")
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(ALL, arguments(__doc__).parse_args())

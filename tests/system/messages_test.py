@@ -3,18 +3,16 @@
 
 usage: messages_test.py --server build/release/bin/holdfastd [--only NAME]
 """
-import argparse
 import json
-import os
 import pathlib
 import select
 import socket
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "crash"))
+from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import MIB, Server, check  # noqa: E402
 from resp import Connection, Lost, encode  # noqa: E402
 
@@ -146,18 +144,5 @@ def who_does_not_read_is_closed(program, folder):
 ALL = [one_by_one_although_they_race, who_listens_hears_what_sells, many_first_notices_cost_no_memory, who_does_not_read_is_closed]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-system-") as folder:
-                began = time.monotonic()
-                test(os.path.abspath(options.server), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(ALL, arguments(__doc__).parse_args())

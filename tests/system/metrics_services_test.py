@@ -4,18 +4,16 @@ prometheus, prometheus-redis-exporter and haproxy.
 
 usage: metrics_services_test.py --server build/release/bin/holdfastd [--only NAME]
 """
-import argparse
 import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
+from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import check  # noqa: E402
 from machine import free_port  # noqa: E402
 from metrics_test import eventually, running  # noqa: E402
@@ -145,18 +143,5 @@ def haproxy_sees_it_up(program, folder):
 ALL = [a_prometheus_stores_what_info_says, the_redis_exporter_finds_nothing_wrong, haproxy_sees_it_up]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-services-") as folder:
-                began = time.monotonic()
-                test(os.path.abspath(options.server), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(ALL, arguments(__doc__).parse_args())

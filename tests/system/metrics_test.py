@@ -3,7 +3,6 @@
 
 usage: metrics_test.py --server build/release/bin/holdfastd [--only NAME]
 """
-import argparse
 import collections
 import contextlib
 import os
@@ -11,10 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import START_SECONDS, Server, check, refused  # noqa: E402
 from machine import free_port  # noqa: E402
 from resp import Connection, Refusal, as_map, encode  # noqa: E402
@@ -393,18 +392,5 @@ ALL = [counters_agree_with_info, a_reset_is_for_info_only, items_are_few_and_pri
        the_port_is_taken_or_off]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-metrics-") as folder:
-                began = time.monotonic()
-                test(os.path.abspath(options.server), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(ALL, arguments(__doc__).parse_args())

@@ -3,7 +3,6 @@
 
 usage: redis_tools_test.py --server build/release/bin/holdfastd [--only NAME]
 """
-import argparse
 import fcntl
 import json
 import os
@@ -16,11 +15,11 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import Server, check  # noqa: E402
 from resp import Connection, encode  # noqa: E402
 
@@ -204,18 +203,10 @@ ALL = [it_completes_and_explains_our_commands, it_shows_a_monitor, it_speaks_res
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
+    options = arguments(__doc__).parse_args()
     for name in ("redis-cli", "redis-benchmark"):
         check(shutil.which(name), f"{name} is installed (Debian's redis-tools)")
-    for test in ALL:
-        if options.only in (None, test.__name__):
-            with tempfile.TemporaryDirectory(prefix="holdfast-tools-") as folder:
-                began = time.monotonic()
-                test(os.path.abspath(options.server), folder)
-                print(f"{test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    run_cases(ALL, options)
 
 
 if __name__ == "__main__":
