@@ -35,6 +35,7 @@ public class Client {
     }
   }
 
+  /** Between attempts to connect: the server may be starting. */
   static void pause() {
     try {
       Thread.sleep(100);
