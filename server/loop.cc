@@ -2,6 +2,7 @@
 
 #include "protocol/check.h"
 #include "server/descriptors.h"
+#include "server/heavy_commands.h"
 #include "server/process_figures.h"
 
 #include <sys/signalfd.h>

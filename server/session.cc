@@ -1,6 +1,7 @@
 #include "server/session.h"
 
 #include "protocol/check.h"
+#include "server/heavy_commands.h"
 #include "server/monitor_line.h"
 #include "server/session_commands.h"
 

@@ -48,21 +48,6 @@ struct Telemetry::Baseline {
   WorkTotals work;
 };
 
-bool takes_long(CommandId id) noexcept {
-  switch (id) {
-    case CommandId::smembers:
-    case CommandId::sscan:
-    case CommandId::reservation_list:
-    case CommandId::item_list:
-    case CommandId::item_verify:
-    case CommandId::item_drop:
-    case CommandId::item_returns:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Telemetry::Telemetry(const Options& options) : options_(options), baseline_(std::make_unique<Baseline>()) {
   touched_.reserve(kCommandCount);
 }

@@ -45,9 +45,6 @@ struct WorkTotals {
   std::uint64_t denied_commands = 0;
 };
 
-/// Whether a command's time may be long by itself: it makes a batch of its own.
-bool takes_long(CommandId id) noexcept;
-
 class Telemetry {
  public:
   using Nanos = std::chrono::nanoseconds;

@@ -1,6 +1,7 @@
 #include "server/transaction.h"
 
 #include "protocol/command_keys.h"
+#include "server/heavy_commands.h"
 #include "server/requests.h"
 
 #include <utility>
@@ -16,20 +17,6 @@ Error not_allowed(std::string_view why) { return Error::format(ErrorCode::err, "
 
 bool is_itemless_in_transaction(CommandId id) noexcept {
   return id == CommandId::ping || id == CommandId::echo || id == CommandId::time || id == CommandId::unwatch;
-}
-
-bool may_be_large(CommandId id) noexcept {
-  switch (id) {
-    case CommandId::smembers:
-    case CommandId::sscan:
-    case CommandId::scan:
-    case CommandId::reservation_list:
-    case CommandId::item_list:
-    case CommandId::item_verify:
-      return true;
-    default:
-      return false;
-  }
 }
 
 Result<std::optional<std::string_view>> item_of_key(std::string_view key, bool view) {

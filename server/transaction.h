@@ -80,7 +80,4 @@ class Transaction {
 /// Commands that may stand in a transaction though they are about no item.
 bool is_itemless_in_transaction(CommandId id) noexcept;
 
-/// Commands whose reply may be large.
-bool may_be_large(CommandId id) noexcept;
-
 }  // namespace holdfast

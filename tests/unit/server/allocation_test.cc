@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tests/doctest.h"
+#include "tests/random_runs.h"
 
 #include <malloc.h>
 
@@ -196,8 +197,7 @@ TEST_CASE("allocation: fresh reservations take memory by chunks, segments and pa
 }
 
 TEST_CASE("allocation: cycles of reserve and release by one user do not make memory grow") {
-  const char* asked = std::getenv("HOLDFAST_CYCLES");
-  const std::uint64_t cycles = asked == nullptr ? kCycles : std::strtoull(asked, nullptr, 10);
+  const std::uint64_t cycles = test::number_from_environment("HOLDFAST_CYCLES", kCycles);
   Inventory::Settings settings;
 #ifndef NDEBUG
   settings.ended_max = 5'000;

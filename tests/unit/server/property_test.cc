@@ -2,6 +2,7 @@
 // the replica's state hash. A failure is shrunk and printed with what replays it.
 //
 // HOLDFAST_SEED=n first seed; HOLDFAST_ROUNDS=n programs; HOLDFAST_SECONDS=n runs until then.
+#include "tests/random_runs.h"
 #include "tests/unit/server/item_model.h"
 #include "tests/unit/server/property_program.h"
 #include "tests/unit/server/step_bench.h"
@@ -11,18 +12,13 @@
 #include "tests/doctest.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 using namespace holdfast;
 using namespace holdfast::testing;
 
 namespace {
 
-#ifdef NDEBUG
-constexpr std::uint64_t kRounds = 400;
-#else
-constexpr std::uint64_t kRounds = 40;
-#endif
+constexpr std::uint64_t kRounds = test::rounds_here(400);
 
 /// What happens in both worlds.
 class Player {
@@ -272,17 +268,12 @@ Failure shrink(Program program, Failure failure) {
   return failure;
 }
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 }  // namespace
 
 TEST_CASE("property: whatever is asked, the answers are the model's, and what was written makes the same state") {
-  const std::uint64_t first = number_from("HOLDFAST_SEED", 1);
-  const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", kRounds);
-  const std::uint64_t seconds = number_from("HOLDFAST_SECONDS", 0);
+  const std::uint64_t first = test::number_from_environment("HOLDFAST_SEED", 1);
+  const std::uint64_t rounds = test::number_from_environment("HOLDFAST_ROUNDS", kRounds);
+  const std::uint64_t seconds = test::number_from_environment("HOLDFAST_SECONDS", 0);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::uint64_t seed = first;
   for (; seconds > 0 ? std::chrono::steady_clock::now() < end : seed < first + rounds; ++seed) {

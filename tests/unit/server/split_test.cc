@@ -1,26 +1,16 @@
 // The differential test of the way in: any byte stream, cut anywhere, gets the same replies as in one piece.
+#include "tests/random_runs.h"
 #include "tests/unit/server/command_noise.h"
 #include "tests/unit/server/server_in_memory.h"
 
 #include "tests/doctest.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace holdfast::test {
 namespace {
 
-/// Fewer in debug and sanitizer builds, where each costs a hundred times as much.
-#ifdef NDEBUG
-constexpr std::uint64_t kRounds = 300;
-#else
-constexpr std::uint64_t kRounds = 30;
-#endif
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
+constexpr std::uint64_t kRounds = rounds_here(300);
 
 std::string replies_to(std::string_view bytes, std::size_t piece) {
   ServerInMemory server;
@@ -36,8 +26,8 @@ std::string replies_to(std::string_view bytes, std::size_t piece) {
 
 // One seed: HOLDFAST_SEED=n HOLDFAST_ROUNDS=1 split_test
 TEST_CASE("split: a stream of commands and nonsense gets the same replies however it is cut") {
-  const std::uint64_t seed = number_from("HOLDFAST_SEED", 1);
-  const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", kRounds);
+  const std::uint64_t seed = number_from_environment("HOLDFAST_SEED", 1);
+  const std::uint64_t rounds = number_from_environment("HOLDFAST_ROUNDS", kRounds);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     CAPTURE(seed + round);
     CommandNoise noise(seed + round, true);

@@ -1,12 +1,12 @@
 // Random transactions against the same commands one by one: the replies, the records and the state must be the same.
 // HOLDFAST_SEED=n first seed; HOLDFAST_ROUNDS=n programs.
+#include "tests/random_runs.h"
 #include "tests/unit/server/step_bench.h"
 
 #include <fmt/format.h>
 
 #include "tests/doctest.h"
 
-#include <cstdlib>
 #include <random>
 
 using namespace holdfast;
@@ -14,11 +14,7 @@ using namespace holdfast::testing;
 
 namespace {
 
-#ifdef NDEBUG
-constexpr std::uint64_t kRounds = 300;
-#else
-constexpr std::uint64_t kRounds = 30;
-#endif
+constexpr std::uint64_t kRounds = test::rounds_here(300);
 constexpr int kBatches = 40;
 
 class Maker {
@@ -111,12 +107,8 @@ void play(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("transaction_property: EXEC does what its commands do one by one") {
-  const auto number = [](const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-  };
-  const std::uint64_t first = number("HOLDFAST_SEED", 1);
-  const std::uint64_t rounds = number("HOLDFAST_ROUNDS", kRounds);
+  const std::uint64_t first = test::number_from_environment("HOLDFAST_SEED", 1);
+  const std::uint64_t rounds = test::number_from_environment("HOLDFAST_ROUNDS", kRounds);
   for (std::uint64_t seed = first; seed < first + rounds; ++seed) {
     INFO("replay: HOLDFAST_SEED=" << seed << " HOLDFAST_ROUNDS=1 transaction_property_test");
     play(seed);

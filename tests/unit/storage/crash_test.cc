@@ -1,9 +1,9 @@
+#include "tests/random_runs.h"
 #include "tests/unit/storage/crash_history.h"
 
 #include "tests/doctest.h"
 
 #include <chrono>
-#include <cstdlib>
 
 namespace holdfast::test {
 namespace {
@@ -15,11 +15,6 @@ std::uint64_t calls_of_life(CrashHistory history) {
   const auto before = history.disk.counters().calls();
   (void)history.live(kBatches);
   return history.disk.counters().calls() - before;
-}
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 }  // namespace
@@ -56,8 +51,8 @@ TEST_CASE("crash: after every call of a life, and after every call of the next o
 
 // One seed: HOLDFAST_SEED=n HOLDFAST_RUNS=1 storage_tests -tc="crash: random*"
 TEST_CASE("crash: random histories of crashes, kills and failed flushes") {
-  const std::uint64_t seed = number_from("HOLDFAST_SEED", 1);
-  const std::uint64_t runs = number_from("HOLDFAST_RUNS", 2000 / kThinning);
+  const std::uint64_t seed = number_from_environment("HOLDFAST_SEED", 1);
+  const std::uint64_t runs = number_from_environment("HOLDFAST_RUNS", 2000 / kThinning);
   HistoryCounts counts;
   const auto began = std::chrono::steady_clock::now();
   for (std::uint64_t run = 0; run < runs; ++run) {
