@@ -62,7 +62,8 @@ void session_shutdown(Session& session, Words words, ReplyWriter& reply) {
   session.host().control().shut_down();
 }
 
-// Saving. The log has every change already; all there is to do is to wait until it is flushed, and to say so.
+// Saving. The log has every change already; all there is to do is to wait until it is flushed. Answers are Redis's, and
+// LASTSAVE goes on by itself, so that a program that saves and waits for it ends.
 
 void session_save(Session& session, Words, ReplyWriter&) {
   ClientWait wait;
@@ -76,11 +77,11 @@ void session_bgsave(Session&, Words words, ReplyWriter& reply) {
   if (words.size() > 2 || (words.size() == 2 && !equals_ignoring_case(words[1], "SCHEDULE"))) {
     return reply.raw_error(kSyntaxError);
   }
-  reply.status("Nothing to save: the log has every change");
+  reply.status("Background saving started");
 }
 
 void session_bgrewriteaof(Session&, Words, ReplyWriter& reply) {
-  reply.status("Nothing to rewrite: the log is kept whole");
+  reply.status("Background append only file rewriting started");
 }
 
 void session_lastsave(Session& session, Words, ReplyWriter& reply) {

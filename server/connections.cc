@@ -86,7 +86,7 @@ void Connections::execute(Connection& connection, std::string_view fresh) {
   if (connection.session.reads_notices() && !std::exchange(connection.in_noticed, true)) {
     noticed_.push_back(connection.session.key());
   }
-  if (rest.empty() && rest.capacity() > kKeptBufferBytesMax) rest = {};
+  if (rest.empty() && rest.capacity() > kKeptBufferBytesMax) std::string().swap(rest);  // assigning would keep it
   connection.turn.ended_command |= done > 0;
   mark_dirty(connection);
   const bool stopped =

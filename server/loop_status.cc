@@ -140,6 +140,8 @@ ServerStatus Loop::status() {
   status.gate_waiting = shard_->gate_waiting();
   status.recovery = recovery_;
   add_log(status, *log_, log_->status().space_at(reading_.boot, options_.slow_flush_max));
+  // Nothing that was answered waits for a flush: all is saved as of now.
+  if (status.written_lsn == status.durable_lsn) status.last_save = status.wall;
   return status;
 }
 

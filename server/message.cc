@@ -46,8 +46,9 @@ void CommandBlock::copy(Words words, std::string_view* views, char* bytes) noexc
 
 void CommandBlock::clear() noexcept {
   count_ = words_used_ = bytes_used_ = 0;
-  large_words_ = {};
-  large_bytes_ = {};
+  // Assigning {} would keep their room.
+  large_words_ = std::vector<std::string_view>();
+  large_bytes_ = std::vector<char>();
 }
 
 void ReplyBlock::add(ReplyAddress address, std::string_view bytes) {
@@ -71,7 +72,7 @@ void ReplyBlock::clear() {
   heads_.clear();
   arrivals_.clear();
   bytes_.clear();
-  if (bytes_.capacity() > kSpareBlockBytesMax) bytes_ = {};
+  if (bytes_.capacity() > kSpareBlockBytesMax) std::string().swap(bytes_);  // assigning would keep the room
 }
 
 }  // namespace holdfast

@@ -6,9 +6,22 @@
 #include <utility>
 
 namespace holdfast {
+namespace {
+
+/// Room for what may wait, a last reply, and what is sent of it; had at once, since doubling would make it twice as much.
+constexpr std::size_t kRoomBytes = kOutputBytesMax + kOutputBytesMax / 2;
+constexpr std::size_t kRoomFromBytes = kOutputBytesMax / 4;
+static_assert(2 * 2 * kRoomFromBytes <= kRoomBytes, "more than doubling, so that it is had exactly");
+
+void make_room(std::string& text) {
+  if (text.size() >= kRoomFromBytes && text.capacity() < kRoomBytes) text.reserve(kRoomBytes);
+}
+
+}  // namespace
 
 std::string& ReplyQueue::begin() {
   std::string& target = head_ == tail_ ? out_ : early_;
+  make_room(target);
   begun_ = target.size();
   return target;
 }
@@ -33,6 +46,7 @@ void ReplyQueue::fill(ReplySlot slot, std::string_view bytes) {
   Entry& filled = entry(slot.value());
   if (filled.silent) bytes = {};
   if (distance == 0) {
+    make_room(out_);
     out_.append(bytes);
     ++head_;
     return release_head();
@@ -41,6 +55,7 @@ void ReplyQueue::fill(ReplySlot slot, std::string_view bytes) {
   filled.size = static_cast<std::uint32_t>(bytes.size());
   filled.answered = true;
   ++early_count_;
+  make_room(early_);
   early_.append(bytes);
 }
 
@@ -51,7 +66,7 @@ void ReplyQueue::release_head() {
   }
   if (early_count_ > 0) return;
   early_.clear();
-  if (early_.capacity() > kKeptBufferBytesMax) early_ = {};
+  if (early_.capacity() > kKeptBufferBytesMax) std::string().swap(early_);
 }
 
 ReplyQueue::Entry& ReplyQueue::push(bool silent) {
@@ -68,10 +83,16 @@ ReplyQueue::Entry& ReplyQueue::push(bool silent) {
 void ReplyQueue::sent(std::size_t count) {
   CHECK(count <= out_.size() - sent_);
   sent_ += count;
-  if (sent_ < out_.size()) return;
+  if (sent_ < out_.size()) {
+    // Who always has something more to take would else never give anything back.
+    if (sent_ < kKeptBufferBytesMax || sent_ < out_.size() / 4) return;
+    out_.erase(0, sent_);
+    sent_ = 0;
+    return;
+  }
   sent_ = 0;
   out_.clear();
-  if (out_.capacity() > kKeptBufferBytesMax) out_ = {};
+  if (out_.capacity() > kKeptBufferBytesMax) std::string().swap(out_);  // assigning would keep the room
 }
 
 }  // namespace holdfast

@@ -52,7 +52,7 @@ struct ServerStatus {
   HoldTime hold;
   WallTime wall;
   std::int64_t wall_us = 0;
-  WallTime last_save;  // when the log was flushed last, or the start
+  WallTime last_save;  // when all that was answered was on the disk, or the start
 
   // Work.
   std::uint64_t items = 0;

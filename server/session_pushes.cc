@@ -31,7 +31,7 @@ void Session::push(std::string_view message) {
 void Session::send_late_pushes() {
   replies_.begin() += late_pushes_;
   replies_.end(false);
-  late_pushes_.clear();
+  std::string().swap(late_pushes_);  // rare, and may have been large
 }
 
 bool Session::wants_notices() const noexcept {

@@ -37,10 +37,11 @@ void Transaction::clear() {
   bytes_.clear();
   header_.clear();
   packed_.clear();
-  if (bytes_.capacity() <= kKeptBufferBytesMax) return;
-  bytes_ = {};
-  ends_ = {};
-  packed_ = {};
+  if (memory() <= kKeptBufferBytesMax) return;
+  // Assigning would keep the room of a string.
+  std::string().swap(bytes_);
+  ends_ = std::vector<std::uint32_t>();
+  packed_ = std::vector<std::string_view>();
 }
 
 Result<void> Transaction::queue(const CommandEntry& entry, Words words) {

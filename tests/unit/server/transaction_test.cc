@@ -41,6 +41,10 @@ TEST_CASE("transaction: it takes 128 commands and 256 KiB, views of the words in
   CHECK_FALSE(words.is_open());
   CHECK(words.count() == 0);
   CHECK(words.bytes() == 0);
+  // What was large is given back.
+  large.clear();
+  CHECK(large.memory() < 32_KiB);
+  CHECK(words.memory() < 32_KiB);
 }
 
 TEST_CASE("transaction: what it packs is what is run, whatever the bytes") {
