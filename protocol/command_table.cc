@@ -8,10 +8,12 @@ namespace holdfast {
 namespace {
 
 constexpr CommandEntry kCommands[] = {
-#define HOLDFAST_STEP(id, name, sub, arity, role, access, key, syntax, summary) \
-  {CommandId::id, CommandHome::step, name, sub, arity, Role::role, CommandAccess::access, key, syntax, summary},
-#define HOLDFAST_SESSION(id, name, sub, arity, role, access, key, syntax, summary) \
-  {CommandId::id, CommandHome::session, name, sub, arity, Role::role, CommandAccess::access, key, syntax, summary},
+#define HOLDFAST_STEP(id, name, sub, arity, role, access, key, group, pace, syntax, summary)              \
+  {CommandId::id,       CommandHome::step, name,   sub,    arity, Role::role, CommandAccess::access, key, \
+   CommandGroup::group, CommandPace::pace, syntax, summary},
+#define HOLDFAST_SESSION(id, name, sub, arity, role, access, key, group, pace, syntax, summary)              \
+  {CommandId::id,       CommandHome::session, name,   sub,    arity, Role::role, CommandAccess::access, key, \
+   CommandGroup::group, CommandPace::pace,    syntax, summary},
 #include "protocol/commands.def"
 #undef HOLDFAST_STEP
 #undef HOLDFAST_SESSION
@@ -142,6 +144,12 @@ bool equals_ignoring_case(std::string_view text, std::string_view upper) noexcep
 std::string full_name(const CommandEntry& entry) { return full_name(entry.name, entry.subcommand); }
 
 std::span<const RoleEntry> role_table() noexcept { return kRoles; }
+
+std::string_view group_name(CommandGroup group) noexcept {
+  constexpr std::string_view kNames[] = {"reservation", "item",    "string", "set",          "generic",  "connection",
+                                         "server",      "cluster", "pubsub", "transactions", "scripting"};
+  return kNames[static_cast<std::size_t>(group)];
+}
 
 std::string_view role_name(Role role) noexcept { return kRoles[static_cast<std::size_t>(role)].name; }
 

@@ -31,6 +31,28 @@ inline constexpr std::size_t kCommandCount =
 
 enum class CommandHome : std::uint8_t { step, session };
 enum class CommandAccess : std::uint8_t { none, read, write };
+/// As COMMAND DOCS names them: Redis's groups, and two of our own.
+enum class CommandGroup : std::uint8_t {
+  reservation,
+  item,
+  string,
+  set,
+  generic,
+  connection,
+  server,
+  cluster,
+  pubsub,
+  transactions,
+  scripting,
+};
+/// How much work a command is.
+enum class CommandPace : std::uint8_t {
+  fast,     // a row or two
+  slow,     // more than that; what the others are in Redis's words
+  lengthy,  // it may take long by itself: it makes a block, and so a measured batch, of its own
+  large,    // lengthy, with a reply that may be large: nothing else of its connection is executed meanwhile, and no
+            // transaction holds it
+};
 enum class Role : std::uint8_t {
 #define HOLDFAST_ROLE(id, ...) id,
 #include "protocol/roles.def"
@@ -62,6 +84,8 @@ struct CommandEntry {
   Role role;
   CommandAccess access;
   int key;  // position of the item or key argument; 0: none
+  CommandGroup group;
+  CommandPace pace;
   std::string_view syntax;
   std::string_view summary;
 };
@@ -87,6 +111,9 @@ std::string full_name(const CommandEntry& entry);
 
 /// All roles in the table's order, indexed by Role.
 std::span<const RoleEntry> role_table() noexcept;
+/// "reservation" and so on, as COMMAND DOCS names it.
+std::string_view group_name(CommandGroup group) noexcept;
+
 /// "buyer" and so on.
 std::string_view role_name(Role role) noexcept;
 /// A role that a user can have; nothing for another name.

@@ -10,126 +10,37 @@ constexpr std::string_view kCategories[] = {
     "string",   "bitmap", "hyperloglog", "geo",       "stream",     "pubsub",      "admin",
     "fast",     "slow",   "blocking",    "dangerous", "connection", "transaction", "scripting"};
 
-/// What a command's name says about it; the rest follows from its line of the table.
-struct Family {
-  std::string_view name;
-  std::string_view categories;  // between spaces
-};
-constexpr Family kFamilies[] = {
-    {"ACL", " dangerous "},
-    {"APPEND", " string "},
-    {"ASKING", " connection "},
-    {"AUTH", " connection "},
-    {"CLIENT", " connection "},
-    {"COMMAND", " connection "},
-    {"CONFIG", " admin dangerous "},
-    {"DBSIZE", " keyspace "},
-    {"DECR", " string "},
-    {"DECRBY", " string "},
-    {"DEL", " keyspace "},
-    {"DISCARD", " transaction "},
-    {"ECHO", " connection "},
-    {"EVAL", " scripting "},
-    {"EVALSHA", " scripting "},
-    {"EVALSHA_RO", " scripting "},
-    {"EVAL_RO", " scripting "},
-    {"EXEC", " transaction "},
-    {"EXISTS", " keyspace "},
-    {"EXPIRE", " keyspace "},
-    {"EXPIREAT", " keyspace "},
-    {"EXPIRETIME", " keyspace "},
-    {"FCALL", " scripting "},
-    {"FCALL_RO", " scripting "},
-    {"FLUSHALL", " keyspace dangerous "},
-    {"FLUSHDB", " keyspace dangerous "},
-    {"FUNCTION", " scripting "},
-    {"GET", " string "},
-    {"GETEX", " string "},
-    {"GETSET", " string "},
-    {"HELLO", " connection "},
-    {"INCR", " string "},
-    {"INCRBY", " string "},
-    {"INFO", " dangerous "},
-    {"KEYS", " keyspace dangerous "},
-    {"LATENCY", " admin dangerous "},
-    {"MGET", " string "},
-    {"MONITOR", " admin dangerous "},
-    {"MSET", " string "},
-    {"MSETNX", " string "},
-    {"MULTI", " transaction "},
-    {"OBJECT", " keyspace "},
-    {"PERSIST", " keyspace "},
-    {"PEXPIRE", " keyspace "},
-    {"PEXPIREAT", " keyspace "},
-    {"PEXPIRETIME", " keyspace "},
-    {"PING", " connection "},
-    {"PSETEX", " string "},
-    {"PSUBSCRIBE", " pubsub "},
-    {"PTTL", " keyspace "},
-    {"PUBLISH", " pubsub "},
-    {"PUBSUB", " pubsub "},
-    {"PUNSUBSCRIBE", " pubsub "},
-    {"QUIT", " connection "},
-    {"READONLY", " connection "},
-    {"READWRITE", " connection "},
-    {"RESET", " connection "},
-    {"ROLE", " admin dangerous "},
-    {"SADD", " set "},
-    {"SCAN", " keyspace "},
-    {"SCARD", " set "},
-    {"SCRIPT", " scripting "},
-    {"SELECT", " connection "},
-    {"SET", " string "},
-    {"SETEX", " string "},
-    {"SETNX", " string "},
-    {"SHUTDOWN", " admin dangerous "},
-    {"SISMEMBER", " set "},
-    {"SLOWLOG", " admin dangerous "},
-    {"SMEMBERS", " set "},
-    {"SPUBLISH", " pubsub "},
-    {"SREM", " set "},
-    {"SSCAN", " set "},
-    {"SSUBSCRIBE", " pubsub "},
-    {"STRLEN", " string "},
-    {"SUBSCRIBE", " pubsub "},
-    {"SUNSUBSCRIBE", " pubsub "},
-    {"TOUCH", " keyspace "},
-    {"TTL", " keyspace "},
-    {"TYPE", " keyspace "},
-    {"UNLINK", " keyspace "},
-    {"UNSUBSCRIBE", " pubsub "},
-    {"UNWATCH", " transaction "},
-    {"WATCH", " transaction "},
-    {"XINFO", " stream "},
-    {"XLEN", " stream "},
-    {"XRANGE", " stream "},
-    {"XREAD", " stream "},
-};
-
-/// Commands that read or write a bounded number of rows; Redis calls that fast.
-bool is_fast(const CommandEntry& entry) noexcept {
-  constexpr std::string_view kFast[] = {"RESERVE",   "CONFIRM", "RELEASE", "REFUND", "EXTEND",  "GET",   "INCR",
-                                        "INCRBY",    "DECR",    "DECRBY",  "EXISTS", "TYPE",    "PING",  "ECHO",
-                                        "AUTH",      "HELLO",   "SELECT",  "QUIT",   "RESET",   "ROLE",  "SCARD",
-                                        "SISMEMBER", "DBSIZE",  "TIME",    "MULTI",  "DISCARD", "WATCH", "UNWATCH"};
-  return std::find(std::begin(kFast), std::end(kFast), entry.name) != std::end(kFast);
-}
-
-bool family_has(const CommandEntry& entry, std::string_view category) {
-  const std::string wanted = std::string(" ").append(category).append(" ");
-  return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](const Family& family) {
-    return family.name == entry.name && family.categories.find(wanted) != std::string_view::npos;
-  });
+/// What a command's group says.
+std::string_view category_of(CommandGroup group) noexcept {
+  switch (group) {
+    case CommandGroup::string:
+      return "string";
+    case CommandGroup::set:
+      return "set";
+    case CommandGroup::generic:
+      return "keyspace";
+    case CommandGroup::connection:
+    case CommandGroup::cluster:
+      return "connection";
+    case CommandGroup::pubsub:
+      return "pubsub";
+    case CommandGroup::transactions:
+      return "transaction";
+    case CommandGroup::scripting:
+      return "scripting";
+    default:
+      return "";
+  }
 }
 
 bool has(const CommandEntry& entry, std::string_view category) {
   if (category == "read") return entry.access == CommandAccess::read;
   if (category == "write") return entry.access == CommandAccess::write;
-  if (category == "fast") return is_fast(entry);
-  if (category == "slow") return !is_fast(entry);
+  if (category == "fast") return entry.pace == CommandPace::fast;
+  if (category == "slow") return entry.pace != CommandPace::fast;
   if (category == "blocking") return entry.id == CommandId::reservation_wait;
-  const bool administers = category == "admin" || category == "dangerous";
-  return family_has(entry, category) || (administers && entry.role == Role::admin);
+  if (category == "admin" || category == "dangerous") return entry.role == Role::admin || entry.role == Role::metrics;
+  return category == category_of(entry.group);
 }
 
 }  // namespace

@@ -72,22 +72,13 @@ void write_statuses(ReplyWriter& reply, const Texts& names) {
   for (const auto& name : names) reply.status(name);
 }
 
-/// "pubsub", "transactions" or "scripting" for the session's commands of these kinds; else empty.
-std::string_view special_group(const CommandEntry& entry) noexcept {
-  if (entry.home != CommandHome::session) return {};
-  const auto within = [&](CommandId first, CommandId last) { return entry.id >= first && entry.id <= last; };
-  if (within(CommandId::subscribe, CommandId::pubsub_shardnumsub)) return "pubsub";
-  if (within(CommandId::multi, CommandId::unwatch)) return "transactions";
-  return within(CommandId::eval, CommandId::function_load) ? "scripting" : std::string_view();
-}
-
 Names flags_of(const CommandEntry& entry) {
   if (entry.access == CommandAccess::write) return {"write", "denyoom"};
   if (entry.access == CommandAccess::read) return {"readonly"};
   Names flags;
   if (entry.role == Role::admin) flags.push_back("admin");
-  if (special_group(entry) == "pubsub") flags.push_back("pubsub");
-  flags.insert(flags.end(), {"noscript", "loading", "stale"});
+  if (entry.group == CommandGroup::pubsub) flags.push_back("pubsub");
+  for (const std::string_view always : {"noscript", "loading", "stale"}) flags.push_back(always);
   if (entry.role == Role::open) flags.push_back("no_auth");
   if (key_spec(entry).count_at > 0) flags.push_back("movablekeys");
   return flags;
@@ -158,23 +149,6 @@ void write_info(ReplyWriter& reply, std::string_view name, const CommandEntry* e
 
 void write_family(ReplyWriter& reply, const Family& family) {
   write_info(reply, lower(family.name), family.itself, family.subcommands);
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) noexcept {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view group_of(const CommandEntry& entry) noexcept {
-  if (entry.name == "ITEM") return "item";
-  if (entry.name == "RESERVATION" || entry.id < CommandId::item_load) return "reservation";
-  if (const auto group = special_group(entry); !group.empty()) return group;
-  const std::string_view name = entry.name;
-  if (is_one_of(name, {"AUTH", "HELLO", "PING", "ECHO", "SELECT", "QUIT", "RESET", "CLIENT"})) return "connection";
-  if (is_one_of(name, {"CLUSTER", "READONLY", "READWRITE", "ASKING"})) return "cluster";
-  if (is_one_of(name, {"EXISTS", "TYPE", "DEL", "KEYS", "WAIT", "WAITAOF"})) return "generic";
-  if (entry.id >= CommandId::ttl && entry.id <= CommandId::scan) return "generic";
-  if (is_one_of(name, {"SISMEMBER", "SCARD", "SSCAN", "SMEMBERS", "SADD", "SREM"})) return "set";
-  return entry.home == CommandHome::step && entry.key > 0 ? "string" : "server";
 }
 
 /// One argument of a syntax text: "item", "[QTY n]", "LIB-NAME libname | LIB-VER libver".
@@ -255,7 +229,7 @@ void write_docs(ReplyWriter& reply, const CommandEntry& entry) {
   reply.bulk("since");
   reply.bulk("0.1.0");
   reply.bulk("group");
-  reply.bulk(group_of(entry));
+  reply.bulk(group_name(entry.group));
   if (arguments.empty()) return;
   reply.bulk("arguments");
   reply.array(arguments.size());
@@ -270,7 +244,7 @@ void write_family_docs(ReplyWriter& reply, const Family& family) {
   reply.bulk("since");
   reply.bulk("0.1.0");
   reply.bulk("group");
-  reply.bulk(group_of(*family.subcommands.front()));
+  reply.bulk(group_name(family.subcommands.front()->group));
   reply.bulk("subcommands");
   reply.map(family.subcommands.size());
   for (const CommandEntry* sub : family.subcommands) {

@@ -2,7 +2,6 @@
 
 #include "protocol/check.h"
 #include "server/descriptors.h"
-#include "server/heavy_commands.h"
 #include "server/process_figures.h"
 
 #include <sys/signalfd.h>
@@ -202,7 +201,7 @@ void Loop::look_at_rates() {
 }
 
 void Loop::put(const StepCommand& command) {
-  const bool alone = command.entry != nullptr && takes_long(command.entry->id);
+  const bool alone = command.entry != nullptr && command.entry->pace >= CommandPace::lengthy;
   if (filling_ != nullptr && (alone || !filling_->add(command))) send_block();
   if (filling_ == nullptr) {
     filling_ = pool_.take();

@@ -1,7 +1,6 @@
 #include "server/session.h"
 
 #include "protocol/check.h"
-#include "server/heavy_commands.h"
 #include "server/monitor_line.h"
 #include "server/session_commands.h"
 
@@ -156,7 +155,7 @@ void Session::forward_message(const CommandEntry& entry) {
 
 void Session::forward(const CommandEntry& entry, Words words) {
   const ReplySlot slot = replies_.defer(silent());
-  if (may_be_large(entry.id)) {
+  if (entry.pace == CommandPace::large) {
     large_open_ = true;
     large_slot_ = slot;
   }

@@ -1,7 +1,6 @@
 #include "server/transaction.h"
 
 #include "protocol/command_keys.h"
-#include "server/heavy_commands.h"
 #include "server/requests.h"
 
 #include <utility>
@@ -63,7 +62,7 @@ Result<void> Transaction::may_queue(const CommandEntry& entry, Words words) cons
   if (entry.home == CommandHome::step && (entry.key == 0 || words[static_cast<std::size_t>(entry.key)] == "*")) {
     return not_allowed("it is about all items, and a transaction about one");
   }
-  if (may_be_large(entry.id)) return not_allowed("its reply may be large; send it by itself");
+  if (entry.pace == CommandPace::large) return not_allowed("its reply may be large; send it by itself");
   if (heads_.size() == kTransactionCommandsMax) {
     return Error::format(ErrorCode::err, "a transaction has at most {} commands", kTransactionCommandsMax);
   }
