@@ -63,10 +63,10 @@ def create(connection, names, *options):
 
 
 def listed(connection, *words):
-    """All that a command with a cursor (the word CURSOR) tells, page by page."""
+    """All that a command with a cursor (where @ stands) tells, page by page."""
     cursor, found = b"0", []
     while True:
-        cursor, page = connection.ask(*[cursor if word == "CURSOR" else word for word in words])
+        cursor, page = connection.ask(*[cursor if word == "@" else word for word in words])
         found += page
         if cursor == b"0":
             return found

@@ -144,7 +144,8 @@ def everybody_asks_everybody_and_all_are_answered(load, folder):
             requests += [encode("RESERVE", name, user), encode("SISMEMBER", f"{{{name}}}:buyers", user),
                          encode("EXTEND", name, user, "TTL", 10**6 + user),
                          encode("RELEASE", name, user)]
-        return b"".join(requests) + encode("EXISTS", *keys), len(requests) + 1
+        requests += [encode("EXISTS", *keys), encode("DBSIZE"), encode("PUBLISH", "nobody", "x")]
+        return b"".join(requests), len(requests)
     sent = received = overloaded = 0
     with Lines(server, 5 * SHARDS) as lines, Connection(server.address) as main:
         create(main, names, "STOCK", 10, "LIMIT", 0)
