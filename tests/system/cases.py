@@ -6,6 +6,7 @@ import tempfile
 import time
 
 CHOSEN = argparse.Namespace(shards=1)  # what the command line says of every server of this run
+STARTED = []  # the processes of servers
 
 
 def arguments(doc):
@@ -22,6 +23,14 @@ def shard_flags(flags=()):
     return [] if "--shards" in flags else ["--shards", str(CHOSEN.shards)]
 
 
+def end_all():
+    """Ends what a case that failed has left running."""
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.wait()
+
+
 def run_cases(cases, options, program=None):
     """`program`: what they get instead of the server's path. No case of that name is a failure."""
     chosen = [case for case in cases if options.only in case.__name__]
@@ -31,6 +40,9 @@ def run_cases(cases, options, program=None):
     for case in chosen:
         with tempfile.TemporaryDirectory(prefix="holdfast-system-") as folder:
             began = time.monotonic()
-            case(program or os.path.abspath(options.server), folder)
+            try:
+                case(program or os.path.abspath(options.server), folder)
+            finally:
+                end_all()
             print(f"{case.__name__}: {time.monotonic() - began:.1f} s", flush=True)
     print(f"{len(chosen)} passed, 0 failed")

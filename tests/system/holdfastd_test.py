@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "crash"))
-from cases import CHOSEN, arguments, run_cases, shard_flags  # noqa: E402
+from cases import CHOSEN, STARTED, arguments, run_cases, shard_flags  # noqa: E402
 from machine import free_port  # noqa: E402
 from resp import Connection, Lost, encode  # noqa: E402
 
@@ -37,6 +37,7 @@ class Server:
             self.process = subprocess.Popen([program, "--data-dir", os.path.join(folder, "data"), "--port", str(self.port),
                                              "--metrics-port", str(self.metrics_port), *shard_flags(flags), *flags],
                                             stderr=output, env={**os.environ, **(environment or {})}, preexec_fn=limit)
+        STARTED.append(self.process)
 
     def output(self):
         with open(self.path, errors="replace") as file:

@@ -5,6 +5,7 @@ usage: shards_load_test.py --server build/release/bin/holdfastd [--rounds 20] [-
 
 Every server has four shards. The first line tells the seed.
 """
+import functools
 import itertools
 import random
 import re
@@ -16,7 +17,7 @@ from cases import arguments, run_cases  # noqa: E402
 from holdfastd_test import check  # noqa: E402
 from resp import Connection, as_map, encode  # noqa: E402
 from scrape import scrape  # noqa: E402
-from shards import SHARDS, Lines, connections, create, known_flags, names_everywhere, owner, running, tags_everywhere  # noqa: E402
+from shards import SHARDS, Lines, create, known_flags, names_everywhere, owner, running, tags_everywhere  # noqa: E402
 
 USERS, UNITS, ITEMS = 1000, 100, 10
 ROUND = b"#####"  # what stands for the number of a round in requests that are made once
@@ -88,7 +89,7 @@ def a_released_unit_is_there_for_the_next_command(load, folder):
     with Lines(server, buyers + len(refused)) as lines, Connection(server.address) as main:
         create(main, names, "STOCK", 1, "LIMIT", 0)
         check(set(main.ask_all([("RESERVE", name, 0) for name in names])) == {0}, "all are sold out")
-        own = {line: names[n::buyers] for n, line in enumerate(lines.each[:buyers])}
+        own = {line: tuple(names[n::buyers]) for n, line in enumerate(lines.each[:buyers])}
         asking = dict(zip(lines.each[buyers:], refused))
         rounds, got, refusals, done = dict.fromkeys(own, 0), {line: [] for line in own}, 0, 0
         for line, payload in asking.items():
@@ -107,27 +108,23 @@ def a_released_unit_is_there_for_the_next_command(load, folder):
                         line.send(asking[line])
                     continue
                 got[line] += replies
-                payload, wanted = pairs(own[line], rounds[line])
+                wanted = pairs(own[line], rounds[line] % 4)[1]
                 if len(got[line]) == len(wanted):
                     check(got[line] == wanted, "the unit is there", rounds[line], own[line], got[line])
                     done, rounds[line], got[line] = done + each, rounds[line] + 1, []
-                    line.send(pairs(own[line], rounds[line])[0])
+                    line.send(pairs(own[line], rounds[line] % 4)[0])
     print(f"  {done} pairs, {refusals} refusals meanwhile")
     server.stop()
 
 
-def pairs(names, number, made={}):
+@functools.cache
+def pairs(names, turn):
     """Requests of a round and their replies: RELEASE and RESERVE of each item side by side, or first all and then all."""
-    key = names[0], number % 4
-    if key not in made:
-        first, second = number % 2, (number + 1) % 2
-        taken = [(encode("RELEASE", name, first), encode("RESERVE", name, second)) for name in names]
-        if number % 4 < 2:
-            made[key] = b"".join(release + reserve for release, reserve in taken), [b":1", b":0"] * len(names)
-        else:
-            made[key] = (b"".join(release for release, _ in taken) + b"".join(reserve for _, reserve in taken),
-                         [b":1"] * len(names) + [b":0"] * len(names))
-    return made[key]
+    first, second = turn % 2, (turn + 1) % 2
+    taken = [(encode("RELEASE", name, first), encode("RESERVE", name, second)) for name in names]
+    if turn < 2:
+        return b"".join(release + reserve for release, reserve in taken), [b":1", b":0"] * len(names)
+    return b"".join(release for release, _ in taken) + b"".join(reserve for _, reserve in taken), [b":1"] * len(names) + [b":0"] * len(names)
 
 
 # Everybody to everybody
