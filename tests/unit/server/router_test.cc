@@ -142,11 +142,11 @@ TEST_CASE("router: keys of several owners are several, keys of one are one") {
   const std::string b = item_of(router, 1) + ":stock";
   for (const std::string command : {"EXISTS", "TOUCH", "DEL", "UNLINK", "MGET"}) {
     CAPTURE(command);
-    CHECK(route(router, command + " " + b) == Route{Kind::one, ShardIndex(1)});
-    CHECK(route(router, command + " " + b + " " + b) == Route{Kind::one, ShardIndex(1)});
-    CHECK(route(router, command + " " + b + " " + a).kind == Kind::several);
-    CHECK(route(router, command + " " + b + " " + b + " foreign").kind == Kind::several);
-    CHECK(route(router, command + " " + a + " foreign") == Route{Kind::one, ShardIndex(0)});
+    CHECK(route(router, fmt::format("{} {}", command, b)) == Route{Kind::one, ShardIndex(1)});
+    CHECK(route(router, fmt::format("{} {} {}", command, b, b)) == Route{Kind::one, ShardIndex(1)});
+    CHECK(route(router, fmt::format("{} {} {}", command, b, a)).kind == Kind::several);
+    CHECK(route(router, fmt::format("{} {} {} foreign", command, b, b)).kind == Kind::several);
+    CHECK(route(router, fmt::format("{} {} foreign", command, a)) == Route{Kind::one, ShardIndex(0)});
   }
   // The step refuses several, and does so at any shard.
   CHECK(route(router, "MSET " + b + " 1 " + a + " 2") == Route{Kind::one, ShardIndex(1)});

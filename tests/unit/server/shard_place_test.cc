@@ -31,8 +31,8 @@ Inventory::Settings at(std::uint16_t index, std::uint16_t count) {
 }
 
 std::vector<std::string> names(int count) {
-  std::vector<std::string> all;
-  for (int i = 0; i < count; ++i) all.push_back(fmt::format("i{:03}", i));
+  std::vector<std::string> all(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = fmt::format("i{:03}", i);
   return all;
 }
 

@@ -29,19 +29,19 @@ void ShardedBench::step_at(ShardIndex shard, const CommandEntry& entry, Words wo
   step(*inventories_.at(shard.value()), entry, words, now_, reply, true);
 }
 
-ReplyValue ShardedBench::run(const std::vector<std::string>& texts) {
-  const std::vector<std::string_view> words(texts.begin(), texts.end());
-  const auto found = find_command(words);
+ReplyValue ShardedBench::run(const std::vector<std::string>& words) {
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  const auto found = find_command(views);
   if (!found) throw std::runtime_error(std::string(found.error().text()));
   const CommandEntry& entry = **found;
   std::string out;
-  const Route route = router_.route(entry, words);
+  const Route route = router_.route(entry, views);
   if (route.kind == Route::Kind::one) {
-    step_at(route.shard, entry, words, out);
+    step_at(route.shard, entry, views, out);
     return ReplyValue::decode(out);
   }
   // The last shard answers first.
-  const auto parts = gather_.plan(entry, words, router_);
+  const auto parts = gather_.plan(entry, views, router_);
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     std::string bytes;
     step_at(part->shard, entry, part->words, bytes);

@@ -41,7 +41,7 @@ std::string random_line(simulation::Dice& dice, std::uint64_t version) {
     case 0:
     case 1: {
       const std::string name = item();
-      const bool sale = name.find("}") != std::string::npos && name[1] != '}' && dice.chance(1, 2);
+      const bool sale = name.find('}') != std::string::npos && name[1] != '}' && dice.chance(1, 2);
       return fmt::format("ITEM CREATE {} STOCK {} LIMIT {}{}", name, dice.below(9), dice.below(4),
                          sale ? " SCOPE sale" : "");
     }
