@@ -26,6 +26,11 @@ Options Hub::options() const {
   return options_;
 }
 
+void Hub::serve() noexcept {
+  serving_.store(true, std::memory_order_release);
+  wake_all();
+}
+
 void Hub::stop() noexcept {
   stop_.store(true, std::memory_order_release);
   wake_all();

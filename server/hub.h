@@ -52,6 +52,10 @@ class Hub {
   /// Changes with the options.
   std::uint64_t options_version() const noexcept { return options_version_.load(std::memory_order_acquire); }
 
+  /// All threads have their shards: from now on items can be asked. Any thread.
+  void serve() noexcept;
+  bool serving() const noexcept { return serving_.load(std::memory_order_acquire); }
+
   /// The threads drain and end. Any thread.
   void stop() noexcept;
   bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
@@ -71,6 +75,7 @@ class Hub {
   mutable std::mutex mutex_;  // of options_
   Options options_;
   std::atomic<std::uint64_t> options_version_{0};
+  std::atomic<bool> serving_{false};
   std::atomic<bool> stop_{false};
 };
 

@@ -55,7 +55,6 @@ void Loop::watch_signals(FileDescriptor signals) {
 
 void Loop::serve(Shard& shard, LogThread& log, Millis recovery) {
   delete served_.exchange(new Served{&shard, &log, recovery});
-  waker_.wake();
 }
 
 void Loop::on_committed(Group& group) {
@@ -95,13 +94,15 @@ void Loop::turn() {
   const auto events = poller_.wait(sleep_time());
   waker_.wakes();
   telemetry_.begin_turn(clock_.boot());
+  // First: what another thread did before a client knew of it comes before what that client then asks here.
+  take_options();
+  take_messages();
   for (const epoll_event& event : events) dispatch(event);
   connections_.resume();
   send_commands();
   reading_ = clock_.read();  // the one look at the clock; after the reads that brought the commands
   telemetry_.end_reads(reading_);
   take_orders();
-  take_messages();
   if (shard_ != nullptr) {
     run_shard();
     deliver_replies();
@@ -136,7 +137,7 @@ void Loop::end_turn() {
 Millis Loop::sleep_time() {
   if (connections_.has_work() || filling_count_ > 0 || more_due_ || items_.requested()) return Millis{};
   if (committed_.read_available() > 0 || has_mail()) return Millis{};
-  if (served_.load() != nullptr || (hub_.stopping() && !stopping_)) return Millis{};
+  if ((hub_.serving() && shard_ == nullptr) || (hub_.stopping() && !stopping_)) return Millis{};
   if (hub_.options_version() != options_version_) return Millis{};
   if (stopping_) return kSweepEvery;
   const Millis wait = std::max(Millis{}, connections_.next_wait() - boot_ms());
@@ -145,18 +146,30 @@ Millis Loop::sleep_time() {
   return std::min(std::max(due_ - now_.hold, Millis{1}), longest);
 }
 
+void Loop::take_options() {
+  const std::uint64_t version = hub_.options_version();
+  if (version == options_version_) return;
+  options_version_ = version;
+  options_ = hub_.options();
+}
+
+/// All threads serve from the same moment on.
+bool Loop::loading() {
+  if (shard_ != nullptr) [[likely]]
+    return false;
+  if (!hub_.serving()) return true;
+  const std::unique_ptr<Served> served{served_.exchange(nullptr)};
+  CHECK(served != nullptr);
+  shard_ = served->shard;
+  log_ = served->log;
+  recovery_ = served->recovery;
+  clocks_.emplace(log_->clocks());
+  return false;
+}
+
 /// What other threads left.
 void Loop::take_orders() {
-  if (const std::unique_ptr<Served> served{served_.exchange(nullptr)}; served != nullptr) {
-    shard_ = served->shard;
-    log_ = served->log;
-    recovery_ = served->recovery;
-    clocks_.emplace(log_->clocks());
-  }
-  if (const std::uint64_t version = hub_.options_version(); version != options_version_) {
-    options_version_ = version;
-    options_ = hub_.options();
-  }
+  static_cast<void>(loading());
   if (!hub_.stopping() || stopping_) return;
   stopping_ = true;
   stop_began_ = boot_ms();

@@ -1,7 +1,7 @@
 // The thread of a shard: its connections, its items, and the messages between them and those of other threads. A turn is
 //
-//   sleep until something is ready -> read and parse, commands into blocks for their owners -> send blocks
-//   -> sample the clock -> messages -> committed groups -> run blocks, from each thread in turn -> sweep
+//   sleep until something is ready -> messages -> read and parse, commands into blocks for their owners -> send blocks
+//   -> sample the clock -> committed groups -> run blocks, from each thread in turn -> sweep
 //   -> hand a group to the log -> deliver blocks of replies -> one write per connection
 //
 // It decides nothing: sessions, shard and gate do. Other threads talk to it through the hub, serve() and on_committed().
@@ -35,7 +35,7 @@ class Loop final : public SessionHost {
 
   // Any thread.
 
-  /// The log is replayed: from now on items can be asked. Both outlive run().
+  /// The log is replayed: items can be asked once the hub says that it serves. Both outlive run().
   void serve(Shard& shard, LogThread& log, Millis recovery);
   /// Takes a group of this thread's shard back from the log thread, which is the only caller.
   void on_committed(Group& group);
@@ -53,7 +53,7 @@ class Loop final : public SessionHost {
   Telemetry& telemetry() override { return telemetry_; }
   const Telemetry& telemetry() const noexcept { return telemetry_; }
   ClockReading read_clock() override { return clock_.read(); }
-  bool loading() const override { return shard_ == nullptr; }
+  bool loading() override;
   RequestBuffer& request_buffer() override { return *request_buffer_; }
   const Router& router() const override { return hub_.router; }
   void forward(ShardIndex shard, const StepCommand& command) override;
@@ -72,6 +72,7 @@ class Loop final : public SessionHost {
   void turn();
   void take_orders();
   void take_messages();
+  void take_options();
   bool has_mail() const noexcept;
   Millis sleep_time();
   void dispatch(const epoll_event& event);

@@ -150,6 +150,7 @@ class Server final : public MetricsSource {
     hold_returns();
     const auto took = std::chrono::duration_cast<Millis>(clock_.read().boot - began);
     for (std::size_t i = 0; i < loops_.size(); ++i) loops_[i]->serve(*shards_[i], *log_, took);
+    hub_.serve();
     serving_.store(log_.get());
     say(fmt::format("ready on {} port {}, data {}{}, fsync {}, shards {}, recovered {} records in {} ms", options_.bind,
                     options_.port, options_.data_dir, replayed->created ? " (new)" : "", options_.fsync, loops_.size(),

@@ -39,7 +39,7 @@ class SessionHost {
   virtual Telemetry& telemetry() = 0;
   virtual ClockReading read_clock() = 0;
   /// Whether the log is still being replayed; then items cannot be asked.
-  virtual bool loading() const = 0;
+  virtual bool loading() = 0;
   /// Where the words of the request at hand stand.
   virtual RequestBuffer& request_buffer() = 0;
 

@@ -44,7 +44,7 @@ class ServerInMemory final : public SessionHost {
   void notice(std::string_view) override {}
   ServerStatus status() override;
   ClockReading read_clock() override;
-  bool loading() const override { return false; }
+  bool loading() override { return false; }
   RequestBuffer& request_buffer() override { return *request_buffer_; }
   const Router& router() const override { return router_; }
   void forward(ShardIndex shard, const StepCommand& command) override;

@@ -60,7 +60,7 @@ class PlayedHost final : public SessionHost {
   ClockReading read_clock() override {
     return {std::chrono::seconds(5), std::chrono::microseconds(1'700'000'000'123'456)};
   }
-  bool loading() const override { return server.loading; }
+  bool loading() override { return server.loading; }
   RequestBuffer& request_buffer() override { return *buffer_; }
   const Router& router() const override { return router_; }
   void forward(ShardIndex shard, const StepCommand& command) override {
