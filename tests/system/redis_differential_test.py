@@ -55,7 +55,7 @@ WAIT 0 0; WAIT; WAIT a 0; WAIT 0 -1; WAIT 0 a
 SHUTDOWN ABORT; SHUTDOWN FOO
 GET nokey; GET; GET a b; EXISTS nokey nokey; EXISTS; TYPE nokey; TTL nokey; PTTL nokey; DEL nokey nokey; UNLINK nokey; STRLEN nokey; MGET nokey nokey2
 SISMEMBER nokey a; SCARD nokey; SMEMBERS nokey; SSCAN nokey 0; SSCAN nokey abc; SSCAN nokey 0 COUNT 10 MATCH x
-SCAN 0; SCAN abc; SCAN 0 COUNT 0; SCAN 0 COUNT abc; SCAN 0 FOO; SCAN; SCAN 0 MATCH x COUNT 10; SCAN 0 TYPE string
+SCAN abc; SCAN 0 COUNT 0; SCAN 0 COUNT abc; SCAN 0 FOO; SCAN
 EXPIRE nokey abc; EXPIRE nokey; PERSIST nokey; OBJECT ENCODING nokey; MEMORY USAGE nokey
 MULTI; PING; ECHO a; EXEC
 MULTI; EXEC; EXEC; DISCARD
@@ -88,6 +88,8 @@ EVAL; EVAL x
 REPLICAOF a; DEBUG
 """
 RESP2_ONLY = ("SUBSCRIBE c; GET x; PING; PING m; UNSUBSCRIBE; GET x", "PSUBSCRIBE c; ECHO x; INFO; MULTI; PUNSUBSCRIBE; ECHO x")
+# The keys of several shards come a page from each, so that the first cursor is not the last.
+ONE_SHARD_ONLY = ["SCAN 0; SCAN 0 MATCH x COUNT 10; SCAN 0 TYPE string"]
 RESP3_ONLY = ("SUBSCRIBE c; GET x; PING; ECHO after; UNSUBSCRIBE", "SUBSCRIBE c; MULTI; PING; EXEC; UNSUBSCRIBE c",
               "PSUBSCRIBE c*; SUBSCRIBE c; ECHO between; PUNSUBSCRIBE; ECHO after")
 END = b"the end of it"
@@ -161,10 +163,11 @@ def wait_for(port, process, output):
     raise SystemExit(f"{process.args[0]} does not answer: {output.read()[-500:]!r}")
 
 
-def compare(ours, genuine, word):
+def compare(ours, genuine, shards, word):
     """How many conversations were the same and how many not."""
     passed = failed = 0
-    both = [(line, version) for line in CONVERSATIONS.strip().splitlines() for version in (2, 3)]
+    lines = CONVERSATIONS.strip().splitlines() + (ONE_SHARD_ONLY if shards == 1 else [])
+    both = [(line, version) for line in lines for version in (2, 3)]
     for line, version in both + [(line, 2) for line in RESP2_ONLY] + [(line, 3) for line in RESP3_ONLY]:
         if word not in line:
             continue
@@ -189,7 +192,7 @@ def main():
         with running(args.server, "--data-dir", f"{folder}/data", "--port", str(ports[0]), "--metrics-port", "0",
                      "--shards", str(args.shards), port=ports[0]) as ours, \
                 running(args.redis, "--port", str(ports[1]), "--dir", folder, "--save", "", "--databases", "1", port=ports[1]) as genuine:
-            passed, failed = compare(ours, genuine, args.only)
+            passed, failed = compare(ours, genuine, args.shards, args.only)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
