@@ -85,7 +85,7 @@ void Loop::run() {
 bool Loop::drained() const {
   if (!stopping_) return false;
   if (boot_ms() - stop_began_ >= kDrainMax) return true;
-  if (hub_.admissions.open_count() > 0 || post_.has_mail() || !post_.all_sent()) return false;
+  if (hub_.admissions.open_count() > 0 || !taken_.empty() || post_.has_mail() || !post_.all_sent()) return false;
   return shard_ == nullptr || shard_->idle();
 }
 
@@ -194,7 +194,7 @@ void Loop::take_messages() {
 /// Whether this thread would do something about what other threads sent.
 bool Loop::has_mail() const noexcept {
   const bool runs = shard_ != nullptr && !shard_->behind();
-  return runs ? post_.has_mail() : post_.has_messages() || (shard_ != nullptr && post_.has_replies());
+  return runs ? !taken_.empty() || post_.has_mail() : post_.has_messages() || (shard_ != nullptr && post_.has_replies());
 }
 
 void Loop::dispatch(const epoll_event& event) {
@@ -304,27 +304,37 @@ void Loop::run_shard() {
 /// A share of each thread's commands in turn, as long as the turn is not too long. Returns how many blocks there were.
 std::size_t Loop::run_commands() {
   std::size_t blocks = 0;
-  for (std::size_t round = 0; round < kRoundsMax; ++round) {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < hub_.threads() && !shard_->behind(); ++i) {
-      found += run_commands_of(thread_at((first_source_ + i) % hub_.threads()));
-    }
-    blocks += found;
-    if (found == 0) break;
+  for (std::size_t round = 0; round < kRoundsMax && !shard_->behind() && !shard_->group_is_full(); ++round) {
+    if (taken_.empty()) take_blocks();
+    if (taken_.empty()) break;
+    // What others sent since this turn's look at the clock is not executed at a time before it came.
+    if (hub_.threads() > 1) now_ = clocks_->now(reading_ = clock_.read());
+    blocks += run_blocks();
   }
-  first_source_ = (first_source_ + 1) % hub_.threads();
   return blocks;
 }
 
-std::size_t Loop::run_commands_of(ThreadIndex from) {
+void Loop::take_blocks() {
+  for (std::size_t i = 0; i < hub_.threads(); ++i) {
+    const ThreadIndex from = thread_at((first_source_ + i) % hub_.threads());
+    for (std::size_t commands = 0; commands < kCommandsPerSourceMax;) {
+      auto block = post_.next_commands(from);
+      if (block == nullptr) break;
+      commands += block->commands().size();
+      taken_.emplace_back(from, std::move(block));
+    }
+  }
+  first_source_ = (first_source_ + 1) % hub_.threads();
+}
+
+std::size_t Loop::run_blocks() {
   std::size_t blocks = 0;
-  for (std::size_t commands = 0; commands < kCommandsPerSourceMax && !shard_->behind(); ++blocks) {
-    auto block = post_.next_commands(from);
-    if (block == nullptr) break;
-    commands += block->commands().size();
+  for (; !taken_.empty() && !shard_->behind(); ++blocks) {
+    auto& [from, block] = taken_.front();
     shard_->run(*block, from, now_);
     note_batch(*block, from);
     post_.give_back(from, std::move(block));
+    taken_.pop_front();
   }
   return blocks;
 }

@@ -79,7 +79,8 @@ class Loop final : public SessionHost {
   void send_commands();
   void run_shard();
   std::size_t run_commands();
-  std::size_t run_commands_of(ThreadIndex from);
+  void take_blocks();
+  std::size_t run_blocks();
   void note_batch(const CommandBlock& block, ThreadIndex from);
   void add_slow(SlowLog::Entry entry, ConnectionKey connection);
   void end_turn();
@@ -119,7 +120,9 @@ class Loop final : public SessionHost {
   std::size_t filling_count_ = 0;
   std::vector<std::uint64_t> credits_;
   std::size_t owners_without_credit_ = 0;
-  std::size_t first_source_ = 0;  // of the next turn's commands
+  /// From others and from this thread, to be run next.
+  std::deque<std::pair<ThreadIndex, std::unique_ptr<CommandBlock>>> taken_;
+  std::size_t first_source_ = 0;  // of the next blocks
 
   // The shard, once the log is replayed.
   Shard* shard_ = nullptr;

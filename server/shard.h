@@ -46,6 +46,8 @@ class Shard {
   Group* hand_over();
   /// The log has made it safe.
   void committed(Group& group, const Now& now);
+  /// Whether the open group has all the records that it should.
+  bool group_is_full() const noexcept { return open_->wants_seal(); }
   /// Whether the log has to catch up before anything more is run.
   bool behind() const noexcept { return at_log_ >= kGroupsBehindMax; }
   /// Whether new reservations are taken.
