@@ -89,6 +89,12 @@ inline constexpr Operation kOperations[] = {
      [](Table& table, std::uint64_t rows, std::uint64_t n) {
        expect(table, n, table.reserve(rows + n), ReserveOutcome::sold_out);
      }},
+    {"refusal_view", sold_out_and_known,
+     [](Table& table, std::uint64_t rows, std::uint64_t n) {
+       const ReserveRequest request{table.item().name(), user_at(rows + n), 1, id_at(rows + n)};
+       const auto refusal = table.views().look(request, ViewTime::of(table.now()));
+       CHECK(!refusal || refusal->outcome == ReserveOutcome::sold_out);
+     }},
     {"refusal_limit", selling,
      [](Table& table, std::uint64_t rows, std::uint64_t n) {
        const ReserveRequest request{table.item().name(), user_at(scattered(n, rows)), 1, id_at(rows + n)};
