@@ -1,4 +1,4 @@
-// How many connections each address has. The thread of the connections.
+// How many connections each address has. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -95,7 +95,7 @@ void session_config_get(Session& session, Words words, ReplyWriter& reply) {
 }
 
 void session_config_resetstat(Session& session, Words, ReplyWriter& reply) {
-  session.host().telemetry().reset();
+  session.host().telemetry().shared().reset();
   reply.status("OK");
 }
 

@@ -38,11 +38,31 @@ std::string in_order(const std::string& lines, const std::vector<std::pair<std::
 }  // namespace
 
 void Connections::order(ConnectionOrder order) {
-  if (orders_.size() < kOrdersMax) {
-    orders_.push_back({std::move(order), 0, 0, {}, {}});
-    return;
+  if (given_.size() >= kOrdersMax) {
+    return answer(order.address, "-ERR too many CLIENT LIST, KILL and UNBLOCK wait; try again later\r\n");
   }
-  answer(order.address, "-ERR too many CLIENT LIST, KILL and UNBLOCK wait; try again later\r\n");
+  const AskedOrder asked{order, post_.self(), next_ticket_++};
+  given_.emplace(asked.ticket, GivenOrder{std::move(order), hub_.threads(), {}});
+  post_.send_to_others(asked);
+  take(asked);
+}
+
+void Connections::take(AskedOrder asked) {
+  const std::uint64_t ticket = asked.ticket;
+  orders_.push_back({std::move(asked), 0, {ticket, 0, {}, {}}});
+}
+
+void Connections::take(OrderPart part) {
+  const auto found = given_.find(part.ticket);
+  CHECK(found != given_.end() && found->second.missing > 0);
+  OrderPart& sum = found->second.sum;
+  const std::size_t before = sum.lines.size();
+  sum.count += part.count;
+  sum.lines += part.lines;
+  for (const auto& [id, end] : part.ends) sum.ends.emplace_back(id, before + end);
+  if (--found->second.missing > 0) return;
+  answer_order(found->second);
+  given_.erase(found);
 }
 
 void Connections::obey(Millis now, WallTime wall, const LogPosition& log) {
@@ -54,11 +74,13 @@ void Connections::obey(Millis now, WallTime wall, const LogPosition& log) {
       if (table_[open.next] == nullptr) continue;
       Connection& connection = *table_[open.next];
       const ClientFacts known = facts(connection, now, wall);
-      if (open.order.filter.matches(known)) visit(connection, open, known, log);
+      if (open.asked.order.filter.matches(known)) visit(connection, open, known, log);
     }
     if (open.next < table_.size()) return;
-    answer_order(open);
+    const ThreadIndex asker = open.asked.asker;
+    OrderPart part = std::move(open.part);
     orders_.pop_front();
+    asker == post_.self() ? take(std::move(part)) : post_.send(asker, std::move(part));
   }
 }
 
@@ -77,11 +99,12 @@ ClientFacts Connections::facts(const Connection& connection, Millis now, WallTim
 void Connections::visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log) {
   using Kind = ConnectionOrder::Kind;
   if (connection.lingers_since != Millis{}) return;  // it is gone but for its last bytes
-  switch (open.order.kind) {
+  OrderPart& part = open.part;
+  switch (open.asked.order.kind) {
     case Kind::list:
-      append_client_line(open.lines, facts);
-      open.ends.emplace_back(facts.id, open.lines.size());
-      if (open.lines.size() > kReplyBytesMax) open.next = table_.size() - 1;
+      append_client_line(part.lines, facts);
+      part.ends.emplace_back(facts.id, part.lines.size());
+      if (part.lines.size() > kReplyBytesMax) open.next = table_.size() - 1;
       break;
     case Kind::kill_one:
       open.next = table_.size() - 1;
@@ -92,10 +115,10 @@ void Connections::visit(Connection& connection, OpenOrder& open, const ClientFac
       break;
     case Kind::unblock:
     case Kind::unblock_fail:
-      if (!unblock(connection, log, open.order.kind == Kind::unblock_fail)) return;
+      if (!unblock(connection, log, open.asked.order.kind == Kind::unblock_fail)) return;
       break;
   }
-  ++open.count;
+  ++part.count;
 }
 
 void Connections::kill(Connection& connection, const LogPosition& log) {
@@ -117,38 +140,46 @@ bool Connections::unblock(Connection& connection, const LogPosition& log, bool w
   return true;
 }
 
-void Connections::answer_order(OpenOrder& open) {
+void Connections::answer_order(const GivenOrder& given) {
   using Kind = ConnectionOrder::Kind;
+  const ConnectionOrder& order = given.order;
   std::string bytes;
-  ReplyWriter reply(bytes, open.order.version);
-  if (open.order.kind == Kind::list && open.lines.size() > kReplyBytesMax) {
+  ReplyWriter reply(bytes, order.version);
+  if (order.kind == Kind::list && given.sum.lines.size() > kReplyBytesMax) {
     reply.raw_error("ERR the connections do not fit in one reply; ask for some with CLIENT LIST ID");
-  } else if (open.order.kind == Kind::list) {
-    reply.verbatim(in_order(open.lines, open.ends));
-  } else if (open.order.kind != Kind::kill_one) {
-    reply.integer(static_cast<std::int64_t>(open.count));
-  } else if (open.count > 0) {
+  } else if (order.kind == Kind::list) {
+    reply.verbatim(in_order(given.sum.lines, given.sum.ends));
+  } else if (order.kind != Kind::kill_one) {
+    reply.integer(static_cast<std::int64_t>(given.sum.count));
+  } else if (given.sum.count > 0) {
     reply.status("OK");
   } else {
     reply.raw_error("ERR No such client");
   }
-  answer(open.order.address, bytes);
+  answer(order.address, bytes);
 }
 
 // MONITOR.
 
 void Connections::monitor(ConnectionKey connection, bool on) {
-  std::erase(monitors_, connection);
-  if (on) monitors_.push_back(connection);
-  monitored_ = !monitors_.empty();
+  hub_.monitors.fetch_sub(static_cast<std::uint32_t>(std::erase(monitors_, connection)));
+  if (!on) return;
+  monitors_.push_back(connection);
+  hub_.monitors.fetch_add(1);
 }
 
 void Connections::tell_monitors(std::string_view line) {
+  const MonitorLine told{std::string(line)};
+  if (hub_.monitors.load() > monitors_.size()) post_.send_to_others(told);
+  show(told);
+}
+
+void Connections::show(const MonitorLine& line) {
   for (const ConnectionKey key : monitors_) {
     Connection* monitor = find(key);
     CHECK(monitor != nullptr);
     if (monitor->session.closing()) continue;
-    monitor->session.show(line);
+    monitor->session.show(line.text);
     if (monitor->session.output_bytes() > kMonitorBytesMax) monitor->session.cut();
     mark_dirty(*monitor);
   }

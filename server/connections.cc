@@ -12,8 +12,14 @@
 
 namespace holdfast {
 
-Connections::Connections(Poller& poller, SessionHost& host)
-    : poller_(poller), host_(host), stats_(host.telemetry().stats), buffer_(new char[kTurnBytesMax]) {}
+Connections::Connections(Poller& poller, SessionHost& host, Hub& hub, Post& post)
+    : Control(hub.monitors),
+      poller_(poller),
+      host_(host),
+      hub_(hub),
+      post_(post),
+      stats_(host.telemetry().stats),
+      buffer_(new char[kTurnBytesMax]) {}
 
 Connections::~Connections() { close_all(); }
 
@@ -137,17 +143,19 @@ bool Connections::notices_wanted() const noexcept {
 
 // Output.
 
-void Connections::push(ConnectionKey connection, std::string_view message) {
-  Connection* found = find(connection);
-  CHECK(found != nullptr);
-  found->session.push(message);
-  mark_dirty(*found);
+void Connections::deliver(const Delivery& delivery) {
+  for (const ConnectionKey key : delivery.connections) {
+    Connection* found = find(key);
+    if (found == nullptr) continue;
+    found->session.push(delivery.kind, delivery.name, delivery.message);
+    mark_dirty(*found);
+  }
 }
 
-void Connections::answer(ReplyAddress address, std::string_view bytes) {
+void Connections::answer(ReplyAddress address, std::string_view bytes, ShardIndex from) {
   Connection* connection = find(address.connection);
   if (connection == nullptr) return;
-  connection->session.answer(address.slot, bytes);
+  connection->session.answer(address.slot, bytes, from);
   mark_dirty(*connection);
 }
 
@@ -165,8 +173,15 @@ void Connections::flush(Millis now) {
     write(*connection, now);
   }
   dirty_.clear();
+  stats_.connection_bytes.set(held_bytes_);
+  if (holds_too_much()) evict();
+}
+
+/// Whether all connections hold more than they may, and those of this thread more than its share of that.
+bool Connections::holds_too_much() const noexcept {
   const std::size_t most = host_.options().maxmemory_clients;
-  if (held_bytes_ > most && most > 0) evict();
+  if (most == 0 || held_bytes_ <= most / hub_.threads()) return false;
+  return hub_.telemetry.sum([](const ThreadStats& stats) -> auto& { return stats.connection_bytes; }) > most;
 }
 
 void Connections::write(Connection& connection, Millis now) {
@@ -220,8 +235,7 @@ void Connections::note_turn(Connection& connection, Millis now) {
 
 /// Closes the connections that hold most until the others hold no more than they may.
 void Connections::evict() {
-  const std::size_t most = host_.options().maxmemory_clients;
-  while (held_bytes_ > most) {
+  while (holds_too_much()) {
     Connection* largest = nullptr;
     for (const auto& connection : table_) {
       if (connection == nullptr || connection->session.kept()) continue;
@@ -231,6 +245,7 @@ void Connections::evict() {
     evicted_largest_ = fmt::format("{} (user {}) with {} bytes", largest->session.address(),
                                    largest->session.user().name, largest->held_bytes);
     close(*largest, CloseReason::evicted);
+    stats_.connection_bytes.set(held_bytes_);
   }
 }
 
@@ -273,7 +288,7 @@ void Connections::close(Connection& connection, CloseReason reason) {
   const ConnectionKey key = connection.session.key();
   stats_.connections_closed[static_cast<std::size_t>(reason)].add();
   count_buffers(connection, 0, 0);
-  addresses_.remove(connection.session.host_address());
+  hub_.admissions.leave(connection.session.host_address());
   held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
   connection.session.leave_channels();

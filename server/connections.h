@@ -1,23 +1,23 @@
-// The sockets of one thread with their sessions: accepts, reads, writes, closes. A shell: what bytes mean is the
-// session's business. The thread's.
+// The sockets of one thread with their sessions: reads, writes, closes, and on the thread with the listener accepts and
+// deals out. A shell: what bytes mean is the session's business. The thread's.
 #pragma once
 
-#include "server/address_counts.h"
 #include "server/client_waits.h"
 #include "server/deadlines.h"
-#include "server/poller.h"
+#include "server/post.h"
 #include "server/session.h"
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
 namespace holdfast {
 
-class Connections final : public Control, public Subscribers {
+class Connections final : public Control {
  public:
-  Connections(Poller& poller, SessionHost& host);
+  Connections(Poller& poller, SessionHost& host, Hub& hub, Post& post);
   ~Connections() override;
 
   /// Takes over a listening socket.
@@ -29,10 +29,15 @@ class Connections final : public Control, public Subscribers {
   void on_ready(std::uint64_t tag, std::uint32_t events);
   /// Goes on with input that is here already.
   void resume();
-  /// The reply to a forwarded command. A connection that is gone is skipped.
-  void answer(ReplyAddress address, std::string_view bytes);
-  /// A message for a subscriber.
-  void push(ConnectionKey connection, std::string_view message) override;
+  /// The reply to a forwarded or deferred command. A connection that is gone is skipped.
+  void answer(ReplyAddress address, std::string_view bytes, ShardIndex from = {});
+  /// A message for subscribers of this thread.
+  void deliver(const Delivery& delivery);
+  /// What other threads ask of this one.
+  void adopt(Newcomer newcomer);
+  void take(AskedOrder asked);
+  void take(OrderPart part);
+  void show(const MonitorLine& line);
   /// Carries out a part of what CLIENT LIST, KILL and UNBLOCK asked for, and answers WAIT and WAITAOF.
   void obey(Millis now, WallTime wall, const LogPosition& log);
   /// One write for each connection with something to write; closes those that are finished, and the largest while all
@@ -54,10 +59,7 @@ class Connections final : public Control, public Subscribers {
   /// When obey() has something to do by the clock, at the latest.
   Millis next_wait() const noexcept { return waits_.next_due(); }
   std::size_t waits() const noexcept { return waits_.size(); }
-  std::size_t monitors() const noexcept { return monitors_.size(); }
   std::uint32_t open_count() const noexcept { return open_count_; }
-  /// Bytes that connections hold for requests and replies.
-  std::size_t held_bytes() const noexcept { return held_bytes_; }
   /// The session of a connection, nothing when it is gone.
   const Session* session(ConnectionKey key) noexcept {
     const Connection* connection = find(key);
@@ -69,7 +71,7 @@ class Connections final : public Control, public Subscribers {
   void order(ConnectionOrder order) override;
   void wait(const ClientWait& wait) override { new_waits_.push_back(wait); }
   void monitor(ConnectionKey connection, bool on) override;
-  bool may_monitor() const override { return monitors_.size() < kMonitorsMax; }
+  bool may_monitor() const override { return hub_.monitors.load() < kMonitorsMax; }
   void tell_monitors(std::string_view line) override;
   void shut_down() override { host_.shut_down(); }
 
@@ -102,13 +104,17 @@ class Connections final : public Control, public Subscribers {
     std::size_t input_counted = 0;
     std::size_t output_counted = 0;
   };
-  /// An order that was carried out up to a place of the table.
+  /// An order that was carried out on this thread's connections up to a place of the table.
   struct OpenOrder {
-    ConnectionOrder order;
+    AskedOrder asked;
     std::size_t next = 0;
-    std::uint64_t count = 0;  // of connections that it meant
-    std::string lines;
-    std::vector<std::pair<std::uint64_t, std::size_t>> ends;  // id, and where its line ends
+    OrderPart part;
+  };
+  /// An order that a connection of this thread gave, and what it came to so far.
+  struct GivenOrder {
+    ConnectionOrder order;
+    std::size_t missing = 0;  // threads that have not answered
+    OrderPart sum;
   };
 
   static std::uint64_t tag(ConnectionKey key) noexcept { return std::uint64_t{key.generation} << 32 | key.index; }
@@ -122,6 +128,7 @@ class Connections final : public Control, public Subscribers {
   void end_pause();
   void admit(FileDescriptor socket);
   void reject(const FileDescriptor& socket, std::string_view why);
+  bool holds_too_much() const noexcept;
   void read(Connection& connection);
   void execute(Connection& connection, std::string_view fresh);
   void hold_up(Connection& connection);
@@ -140,12 +147,14 @@ class Connections final : public Control, public Subscribers {
   void visit(Connection& connection, OpenOrder& open, const ClientFacts& facts, const LogPosition& log);
   bool unblock(Connection& connection, const LogPosition& log, bool with_error);
   void kill(Connection& connection, const LogPosition& log);
-  void answer_order(OpenOrder& open);
+  void answer_order(const GivenOrder& given);
   void answer_all(const std::vector<ClientWaits::Answer>& answers);
   void look_at_waits(Millis now, const LogPosition& log);
 
   Poller& poller_;
   SessionHost& host_;
+  Hub& hub_;
+  Post& post_;
   ThreadStats& stats_;
   FileDescriptor listener_;
   FileDescriptor spare_;    // given up to answer one more peer when there are no descriptors left
@@ -159,13 +168,14 @@ class Connections final : public Control, public Subscribers {
   std::vector<ConnectionKey> noticed_;  // read the first notices of holdfast:items
   std::vector<ConnectionKey> scratch_;
   std::uint32_t open_count_ = 0;
-  AddressCounts addresses_;
   std::size_t held_bytes_ = 0;
   Millis attention_ = kIdleSleep;
   std::uint64_t evicted_told_ = 0;  // of those closed for their memory, to the operator
   std::string evicted_largest_;     // the last one, for the operator
-  std::uint64_t next_id_ = 1;
+  std::size_t next_home_ = 0;       // thread of the next connection that is accepted
   std::deque<OpenOrder> orders_;
+  std::map<std::uint64_t, GivenOrder> given_;  // by ticket
+  std::uint64_t next_ticket_ = 0;
   std::vector<ConnectionKey> monitors_;
   std::vector<ClientWait> new_waits_;  // of this turn
   ClientWaits waits_;

@@ -40,6 +40,9 @@ Session::Peer peer_of(int fd) {
   return {address_text(peer), address_text(local), fd};
 }
 
+/// Without the port.
+std::string_view host_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
+
 /// Small replies go at once; a peer that vanished without a word is found, also where silence is allowed.
 void prepare(int socket) {
   const auto set = [socket](int level, int name, auto value) {
@@ -111,10 +114,29 @@ void Connections::reject(const FileDescriptor& socket, std::string_view why) {
   send(socket.get(), why.data(), why.size(), MSG_NOSIGNAL);
 }
 
+/// Counts a connection and deals it to one of the threads.
 void Connections::admit(FileDescriptor socket) {
+  using Verdict = Admissions::Verdict;
   stats_.connections_received.add();
-  if (open_count_ >= host_.options().maxclients) return reject(socket, kTooMany);
+  const auto [address, local_address, fd] = peer_of(socket.get());
+  const Options& options = host_.options();
+  switch (hub_.admissions.admit(host_of(address), options.maxclients, options.maxclients_per_address)) {
+    case Verdict::too_many:
+      return reject(socket, kTooMany);
+    case Verdict::too_many_from_there:
+      return reject(socket, kTooManyFromThere);
+    case Verdict::admitted:
+      break;
+  }
   prepare(socket.get());
+  Newcomer newcomer{std::move(socket), hub_.admissions.next_id(), address, local_address};
+  const ThreadIndex home(static_cast<std::uint16_t>(next_home_));
+  next_home_ = (next_home_ + 1) % hub_.threads();
+  if (home == post_.self()) return adopt(std::move(newcomer));
+  post_.send(home, std::move(newcomer));
+}
+
+void Connections::adopt(Newcomer newcomer) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(table_.size()));
     table_.emplace_back();
@@ -122,15 +144,15 @@ void Connections::admit(FileDescriptor socket) {
   }
   const std::uint32_t index = free_.back();
   const ConnectionKey key{index, generations_[index]};
+  if (draining_ || !poller_.add(newcomer.socket.get(), tag(key), EPOLLIN)) {
+    hub_.admissions.leave(host_of(newcomer.address));
+    return draining_ ? newcomer.socket.close() : reject(newcomer.socket, kTooMany);
+  }
   const auto wall = std::chrono::duration_cast<Millis>(host_.read_clock().wall);
-  auto connection = std::make_unique<Connection>(key, next_id_++, peer_of(socket.get()), WallTime(wall), host_);
-  const std::string_view address = connection->session.host_address();
-  const std::uint64_t most = host_.options().maxclients_per_address;
-  if (most > 0 && addresses_.of(address) >= most) return reject(socket, kTooManyFromThere);
-  if (!poller_.add(socket.get(), tag(key), EPOLLIN)) return reject(socket, kTooMany);
+  Session::Peer peer{std::move(newcomer.address), std::move(newcomer.local_address), newcomer.socket.get()};
+  auto connection = std::make_unique<Connection>(key, newcomer.id, std::move(peer), WallTime(wall), host_);
   free_.pop_back();
-  addresses_.add(address);
-  connection->socket = std::move(socket);
+  connection->socket = std::move(newcomer.socket);
   connection->events = EPOLLIN;
   table_[index] = std::move(connection);
   stats_.connections.set(++open_count_);

@@ -6,6 +6,8 @@
 #include "server/client_filter.h"
 #include "server/message.h"
 
+#include <atomic>
+
 namespace holdfast {
 
 /// Something to do to all connections that fit; answered when all were looked at.
@@ -36,6 +38,8 @@ struct ClientWait {
 
 class Control {
  public:
+  /// `monitors`: how many connections monitor, on all threads.
+  explicit Control(const std::atomic<std::uint32_t>& monitors) : monitors_(monitors) {}
   virtual ~Control() = default;
   /// Both are answered by Session::answer, not before the next turn's replies.
   virtual void order(ConnectionOrder order) = 0;
@@ -44,15 +48,15 @@ class Control {
   virtual void monitor(ConnectionKey connection, bool on) = 0;
   /// Whether one more may.
   virtual bool may_monitor() const = 0;
-  /// A whole line for every monitor.
+  /// A whole line for every monitor, on all threads.
   virtual void tell_monitors(std::string_view line) = 0;
   /// SHUTDOWN: as SIGTERM does.
   virtual void shut_down() = 0;
   /// Whether any connection monitors: the only cost of MONITOR when there is none.
-  bool monitored() const noexcept { return monitored_; }
+  bool monitored() const noexcept { return monitors_.load(std::memory_order_relaxed) > 0; }
 
- protected:
-  bool monitored_ = false;
+ private:
+  const std::atomic<std::uint32_t>& monitors_;
 };
 
 }  // namespace holdfast

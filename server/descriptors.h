@@ -6,8 +6,9 @@
 
 namespace holdfast {
 
-/// Raises the limit, as far as the system lets it, so that so many connections fit beside the server's own files.
+/// Raises the limit, as far as the system lets it, so that so many connections fit beside the files of the server and its
+/// shard threads.
 /// Returns how many do; when these are fewer, tells what to do.
-std::uint64_t fitting_connections(std::uint64_t wanted, void (*notice)(std::string_view line));
+std::uint64_t fitting_connections(std::uint64_t wanted, std::size_t threads, void (*notice)(std::string_view line));
 
 }  // namespace holdfast

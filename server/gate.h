@@ -12,9 +12,6 @@
 
 namespace holdfast {
 
-/// Index of a thread that owns connections.
-using ThreadIndex = Strong<struct ThreadIndexTag, std::uint16_t>;
-
 class Gate {
  public:
   explicit Gate(std::size_t threads) : ready_(threads) {}

@@ -12,7 +12,7 @@ namespace {
 /// Sections that are long: shown when they, ALL or EVERYTHING are asked for.
 struct LongSection {
   std::string_view title;
-  void (*write)(std::string& text, const Telemetry& telemetry);
+  void (*write)(std::string& text, const SharedTelemetry& telemetry);
 };
 constexpr LongSection kLongSections[] = {{"Commandstats", write_commandstats}, {"Latencystats", write_latencystats}};
 
@@ -48,7 +48,7 @@ void session_info(Session& session, Words words, ReplyWriter& reply) {
   for (const LongSection& section : kLongSections) {
     if (!is_wanted(names, section.title, false)) continue;
     begin_section(text, section.title);
-    section.write(text, session.host().telemetry());
+    section.write(text, session.host().telemetry().shared());
   }
   reply.verbatim(text);
 }

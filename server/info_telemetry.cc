@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-void write_commandstats(std::string& text, const Telemetry& telemetry) {
+void write_commandstats(std::string& text, const SharedTelemetry& telemetry) {
   for (const CommandEntry& command : command_table()) {
     const CommandTotals totals = telemetry.totals(command.id);
     if (totals.calls + totals.rejected + totals.failed == 0) continue;
@@ -18,7 +18,7 @@ void write_commandstats(std::string& text, const Telemetry& telemetry) {
   }
 }
 
-void write_latencystats(std::string& text, const Telemetry& telemetry) {
+void write_latencystats(std::string& text, const SharedTelemetry& telemetry) {
   for (const CommandEntry& command : command_table()) {
     const CommandTotals totals = telemetry.totals(command.id);
     if (totals.duration.count() == 0) continue;

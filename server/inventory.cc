@@ -32,7 +32,9 @@ Inventory::Inventory(const Settings& settings, RecordSink& sink)
       pools_(id_maker_.seed(kRowSeed)),
       views_(settings.views, settings.secret),
       by_name_(0, NameHash{id_maker_.seed(kNameSeed)}),
-      sales_(0, NameHash{id_maker_.seed(kNameSeed)}) {}
+      sales_(0, NameHash{id_maker_.seed(kNameSeed)}) {
+  number_from(ItemNumber(1));
+}
 
 Inventory::~Inventory() {
   for (auto& item : items_) {
@@ -120,6 +122,11 @@ Item* Inventory::at_position(std::size_t position, const Now& now) {
     static_cast<void>(pass_windows(*item, now));
   }
   return item;
+}
+
+ItemNumber Inventory::number_of(ItemName name) const noexcept {
+  const auto found = by_name_.find(name.bytes());
+  return found == by_name_.end() || found->second->item == nullptr ? ItemNumber() : found->second->item->number;
 }
 
 Item* Inventory::find_number(ItemNumber number) const {

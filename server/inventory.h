@@ -12,6 +12,7 @@
 #include "server/item.h"
 #include "server/outcomes.h"
 #include "server/requests.h"
+#include "server/shard_place.h"
 #include "server/view_keeper.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -67,6 +68,8 @@ class Inventory final : public RecordVisitor {
     bool redis_view_adjusts = false;
     /// Whether refusals are published, so that other threads can answer them.
     bool views = true;
+    /// The shard that this is the inventory of.
+    ShardPlace place{};
   };
 
   /// Changes that one sweep, or the expiry within one command, makes at most.
@@ -183,8 +186,14 @@ class Inventory final : public RecordVisitor {
   Result<void> on_forget(const RecordStamp& stamp, const ForgetRecord& record) override;
   Result<void> on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) override;
 
-  /// The highest item number ever given.
+  /// The highest item number ever given here, or replayed.
   ItemNumber item_number_max() const noexcept { return item_number_max_; }
+  /// New items of shard i of n get the numbers next + i, next + i + n, ... Called after recovery, with the same number at
+  /// all shards. REQUIRES: above all numbers that were ever given at any of them.
+  void number_from(ItemNumber next);
+  const ShardPlace& place() const noexcept { return settings_.place; }
+  /// The number of the item of this name, none when there is none; a look-up that is not counted and changes nothing.
+  ItemNumber number_of(ItemName name) const noexcept;
   bool returns_held_by_default() const noexcept { return returns_held_; }
   /// Items that commands asked for by name: how many there were, and how many not.
   struct Lookups {
@@ -246,7 +255,7 @@ class Inventory final : public RecordVisitor {
 
   // Items and sales.
   Item* find_number(ItemNumber number) const;
-  ItemNumber next_item_number() const noexcept { return item_number_max_.next(); }
+  ItemNumber next_item_number() const noexcept;
   void remove_item(Item& item);
   void join_sale(Item& item);
   void leave_sale(Item& item);
@@ -319,6 +328,7 @@ class Inventory final : public RecordVisitor {
   bool noticing_ = false;
   std::vector<ItemNotice> notices_;
   ItemNumber item_number_max_;
+  ItemNumber first_number_;  // of those given here since recovery
   bool returns_held_ = false;
   std::uint64_t fenced_count_ = 0;
   Lookups lookups_;

@@ -1,4 +1,5 @@
 // LOAD, CREATE and DROP: how versions of an item come and go.
+#include "protocol/check.h"
 #include "server/inventory.h"
 
 namespace holdfast {
@@ -83,6 +84,19 @@ Result<void> Inventory::load_version(const LoadRequest& request, ItemVersion ver
   Item& item = apply_load(stamp, record);
   note_change(item, stamp.sequence, open_);
   return request.create ? create_steps(item, now) : Result<void>();
+}
+
+void Inventory::number_from(ItemNumber next) {
+  CHECK(next > item_number_max_ && settings_.place.index.value() < settings_.place.count);
+  first_number_ = ItemNumber(next.value() + settings_.place.index.value());
+}
+
+/// The least of this shard's numbers above all that there have been.
+ItemNumber Inventory::next_item_number() const noexcept {
+  if (item_number_max_ < first_number_) return first_number_;
+  const std::uint64_t count = settings_.place.count;
+  const std::uint64_t given = (item_number_max_.value() - first_number_.value()) / count;
+  return ItemNumber(first_number_.value() + (given + 1) * count);
 }
 
 Result<void> Inventory::create_steps(Item& item, const Now& now) {

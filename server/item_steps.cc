@@ -72,7 +72,8 @@ void step_item_list(StepContext& context) {
   const auto request = parse_item_list(context.words);
   if (!request) return context.fail(request.error());
   std::vector<std::string_view> found;
-  std::size_t position = request->cursor;
+  const ShardPlace& place = context.inventory.place();
+  std::size_t position = place.position(request->cursor);
   const std::size_t end = context.inventory.positions_end();
   const std::size_t look_at_max = std::max(request->count, kNamesLookedAtMin);
   for (std::size_t looked_at = 0; position < end && looked_at < look_at_max && found.size() < request->count;
@@ -84,7 +85,7 @@ void step_item_list(StepContext& context) {
   }
   context.rest_on_all();
   context.reply.array(2);
-  context.reply.bulk(fmt::format_int(position < end ? position : 0).c_str());
+  context.reply.bulk(fmt::format_int(place.cursor(position, end)).c_str());
   context.reply.array(found.size());
   for (const auto name : found) context.reply.bulk(name);
 }

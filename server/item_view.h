@@ -47,47 +47,47 @@ struct alignas(64) ItemView {
 
   /// The owner. REQUIRES: withdrawn, and all that it says is durable.
   void publish(const ViewContent& content) noexcept {
-    constexpr auto release = std::memory_order_release;
+    constexpr auto kRelease = std::memory_order_release;
     // A limit that does not fit is larger than any quantity that is answered here.
     constexpr std::int64_t kLimitMax = std::numeric_limits<std::uint32_t>::max();
-    valid_until.store(content.valid_until.count(), release);
-    answer.store(static_cast<std::uint32_t>(content.refusal.outcome), release);
-    limit.store(static_cast<std::uint32_t>(content.limit < kLimitMax ? content.limit : kLimitMax), release);
-    sequence.store(content.refusal.sequence.value(), release);
-    reserved.store(static_cast<std::uint64_t>(content.refusal.reserved), release);
-    opens_at_ms.store(static_cast<std::uint64_t>(to_ms(content.refusal.opens_at)), release);
-    users.store(content.users, release);
-    ids.store(content.ids, release);
-    version.store(version.load(std::memory_order_relaxed) + 1, release);
+    valid_until.store(content.valid_until.count(), kRelease);
+    answer.store(static_cast<std::uint32_t>(content.refusal.outcome), kRelease);
+    limit.store(static_cast<std::uint32_t>(content.limit < kLimitMax ? content.limit : kLimitMax), kRelease);
+    sequence.store(content.refusal.sequence.value(), kRelease);
+    reserved.store(static_cast<std::uint64_t>(content.refusal.reserved), kRelease);
+    opens_at_ms.store(static_cast<std::uint64_t>(to_ms(content.refusal.opens_at)), kRelease);
+    users.store(content.users, kRelease);
+    ids.store(content.ids, kRelease);
+    version.store(version.load(std::memory_order_relaxed) + 1, kRelease);
   }
 
   /// Any thread: the refusal, or nothing when the owner has to be asked.
   std::optional<Refusal> read(const ViewQuestion& question) const noexcept {
-    constexpr auto acquire = std::memory_order_acquire;
-    const std::uint64_t seen = version.load(acquire);
+    constexpr auto kAcquire = std::memory_order_acquire;
+    const std::uint64_t seen = version.load(kAcquire);
     if (seen % 2 != 0) return std::nullopt;
 #if HOLDFAST_MUTANT != 31
-    if (question.hold.count() >= valid_until.load(acquire)) return std::nullopt;
+    if (question.hold.count() >= valid_until.load(kAcquire)) return std::nullopt;
 #endif
     Refusal refusal;
-    refusal.outcome = static_cast<ReserveOutcome>(answer.load(acquire));
-    refusal.opens_at = wall_time(static_cast<std::int64_t>(opens_at_ms.load(acquire)));
+    refusal.outcome = static_cast<ReserveOutcome>(answer.load(kAcquire));
+    refusal.opens_at = wall_time(static_cast<std::int64_t>(opens_at_ms.load(kAcquire)));
     if (refusal.outcome == ReserveOutcome::not_open && refusal.opens_at != WallTime() &&
         question.wall >= refusal.opens_at) {
       return std::nullopt;
     }
-    if (const std::int64_t per_user = limit.load(acquire); per_user != 0) {
+    if (const std::int64_t per_user = limit.load(kAcquire); per_user != 0) {
       if (question.quantity > per_user) return std::nullopt;
       // Another limit's view has no filter of users; then the version has moved.
-      const ViewFilter* live = users.load(acquire);
+      const ViewFilter* live = users.load(kAcquire);
       if (live == nullptr || live->may_contain(question.user)) return std::nullopt;
     }
     if (question.id) {
-      const ViewFilter* remembered = ids.load(acquire);
+      const ViewFilter* remembered = ids.load(kAcquire);
       if (remembered == nullptr || remembered->may_contain(*question.id)) return std::nullopt;
     }
-    refusal.sequence = Sequence(sequence.load(acquire));
-    refusal.reserved = static_cast<std::int64_t>(reserved.load(acquire));
+    refusal.sequence = Sequence(sequence.load(kAcquire));
+    refusal.reserved = static_cast<std::int64_t>(reserved.load(kAcquire));
     if (version.load(std::memory_order_relaxed) != seen) return std::nullopt;
     return refusal;
   }

@@ -18,10 +18,14 @@ struct ItemsReport {
     Counters counters;
     std::int64_t total = 0;
     Sequence sequence;
+    std::uint64_t asked = 0;  // how often lately; only for comparing
   };
   std::vector<ItemFigures> items;
   InventoryMemory memory;
 };
+
+/// The report of a server with several shards: of each one's, up to `items_max` items, those asked for most first.
+ItemsReport merge_reports(std::span<const std::unique_ptr<ItemsReport>> parts, std::size_t items_max);
 
 class ItemsMailbox {
  public:

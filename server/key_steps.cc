@@ -104,7 +104,8 @@ void step_scan(StepContext& context) {
     std::string key = view_key_text(item.named->name, kind);
     if (!request->pattern || glob_matches(*request->pattern, key)) found.push_back(std::move(key));
   };
-  std::uint64_t position = request->cursor;
+  const ShardPlace& place = context.inventory.place();
+  std::uint64_t position = place.position(request->cursor);
   const std::uint64_t end = context.inventory.positions_end();
   const std::uint64_t look_at_max = std::max(request->count, kItemsLookedAtMin);
   for (std::uint64_t looked_at = 0; position < end && looked_at < look_at_max && found.size() < request->count;
@@ -116,7 +117,7 @@ void step_scan(StepContext& context) {
   }
   context.rest_on_all();
   context.reply.array(2);
-  context.reply.bulk(fmt::format_int(position < end ? position : 0).c_str());
+  context.reply.bulk(fmt::format_int(place.cursor(position, end)).c_str());
   context.reply.array(found.size());
   for (const std::string& key : found) context.reply.bulk(key);
 }

@@ -37,10 +37,10 @@ std::optional<LatencyEvent> find_event(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::span<const LatencyMonitor::Sample> samples_of(Session& session, std::string_view name) {
+std::vector<LatencyMonitor::Sample> samples_of(Session& session, std::string_view name) {
   const auto event = find_event(name);
   if (!event) return {};
-  return session.host().telemetry().latency.series(*event).samples;
+  return session.host().telemetry().shared().latency(*event).samples;
 }
 
 /// Four lines, a column for each sample; the higher the mark, the longer it took.
@@ -94,14 +94,14 @@ void write_histogram(const CommandTotals& totals, ReplyWriter& reply) {
 }  // namespace
 
 void session_latency_latest(Session& session, Words, ReplyWriter& reply) {
-  const LatencyMonitor& monitor = session.host().telemetry().latency;
+  const SharedTelemetry& shared = session.host().telemetry().shared();
   std::vector<LatencyEvent> events;
   for (const Advice& advice : kAdvice) {
-    if (!monitor.series(advice.event).samples.empty()) events.push_back(advice.event);
+    if (!shared.latency(advice.event).samples.empty()) events.push_back(advice.event);
   }
   reply.array(events.size());
   for (const LatencyEvent event : events) {
-    const LatencyMonitor::Series& series = monitor.series(event);
+    const LatencyMonitor::Series series = shared.latency(event);
     reply.array(4);
     reply.bulk(latency_event_name(event));
     reply.integer(series.samples.back().unix_seconds);
@@ -121,12 +121,12 @@ void session_latency_history(Session& session, Words words, ReplyWriter& reply) 
 }
 
 void session_latency_reset(Session& session, Words words, ReplyWriter& reply) {
-  LatencyMonitor& monitor = session.host().telemetry().latency;
+  SharedTelemetry& shared = session.host().telemetry().shared();
   std::int64_t forgotten = 0;
   for (const Advice& advice : kAdvice) {
     const bool meant =
         words.size() == 2 || std::find(words.begin() + 2, words.end(), latency_event_name(advice.event)) != words.end();
-    if (meant && monitor.reset(advice.event)) ++forgotten;
+    if (meant && shared.reset_latency(advice.event)) ++forgotten;
   }
   reply.integer(forgotten);
 }
@@ -138,7 +138,7 @@ void session_latency_graph(Session& session, Words words, ReplyWriter& reply) {
   }
   const auto by_ms = [](const auto& a, const auto& b) { return a.ms < b.ms; };
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end(), by_ms);
-  const std::uint64_t all_time = session.host().telemetry().latency.series(*find_event(words[2])).max_ms;
+  const std::uint64_t all_time = session.host().telemetry().shared().latency(*find_event(words[2])).max_ms;
   std::string text = fmt::format("{} - high {} ms, low {} ms (all time high {} ms)\n{}\n", words[2], high->ms, low->ms,
                                  all_time, std::string(80, '-'));
   reply.verbatim(text + draw(samples, low->ms, high->ms));
@@ -152,7 +152,7 @@ void session_latency_doctor(Session& session, Words, ReplyWriter& reply) {
   }
   std::string text;
   for (const Advice& advice : kAdvice) {
-    const LatencyMonitor::Series& series = session.host().telemetry().latency.series(advice.event);
+    const LatencyMonitor::Series series = session.host().telemetry().shared().latency(advice.event);
     if (series.samples.empty()) continue;
     const std::uint64_t sum = std::accumulate(series.samples.begin(), series.samples.end(), std::uint64_t{0},
                                               [](std::uint64_t so_far, const auto& each) { return so_far + each.ms; });
@@ -168,7 +168,7 @@ void session_latency_histogram(Session& session, Words words, ReplyWriter& reply
   std::vector<std::pair<const CommandEntry*, CommandTotals>> found;
   for (const CommandEntry& command : command_table()) {
     if (!named(words.subspan(2), command)) continue;
-    const CommandTotals totals = session.host().telemetry().totals(command.id);
+    const CommandTotals totals = session.host().telemetry().shared().totals(command.id);
     if (totals.duration.count() > 0) found.emplace_back(&command, totals);
   }
   reply.map(found.size());

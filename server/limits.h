@@ -24,8 +24,9 @@ inline constexpr std::size_t kTurnBytesMax = 64_KiB;
 inline constexpr int kEventsMax = 256;
 /// Connections accepted in one turn.
 inline constexpr int kAcceptsMax = 10;
-/// Blocks taken from one mailbox in one turn.
-inline constexpr std::size_t kBlocksPerSourceMax = 256;
+/// Commands taken from one thread before the next one's, and how often it is each one's turn.
+inline constexpr std::size_t kCommandsPerSourceMax = 256;
+inline constexpr std::size_t kRoundsMax = 16;
 /// An idle thread sleeps this long at most.
 inline constexpr Millis kIdleSleep{1000};
 
@@ -108,14 +109,17 @@ inline constexpr std::size_t kKeptBufferBytesMax = 16_KiB;
 inline constexpr Millis kAcceptPause{100};
 /// Patterns of ITEM LIST, SSCAN, CONFIG GET and COMMAND LIST.
 inline constexpr std::size_t kPatternBytesMax = 128;
-/// Descriptors that the process needs besides its connections' sockets.
+/// Descriptors that the process needs besides its connections' sockets, and those that each thread has.
 inline constexpr std::uint64_t kOwnDescriptors = 32;
+inline constexpr std::uint64_t kThreadDescriptors = 2;
+/// Shard threads.
+inline constexpr std::uint64_t kThreadsMax = 64;
 /// SIGTERM: replies that are not taken by then are dropped.
 inline constexpr Millis kDrainMax{5000};
 
 /// Connections that one thread looks at in a turn for CLIENT LIST, KILL and UNBLOCK.
 inline constexpr std::size_t kOrderVisitsMax = 256;
-/// CLIENT LIST, KILL and UNBLOCK that wait for their turn; further ones are refused.
+/// CLIENT LIST, KILL and UNBLOCK of the connections of one thread that wait for an answer; further ones are refused.
 inline constexpr std::size_t kOrdersMax = 1024;
 /// A connection that is done, whose peer has taken everything and may still send, is closed after this time; a peer that
 /// has not taken everything has write-timeout for the next piece.

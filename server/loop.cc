@@ -4,22 +4,38 @@
 #include "server/descriptors.h"
 #include "server/process_figures.h"
 
+#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
 namespace holdfast {
+namespace {
 
-Loop::Loop(const Options& options, const Users& users, Clock& clock, std::string run_id,
-           void (*say)(std::string_view line))
-    : options_(options),
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace
+
+Loop::Loop(Hub& hub, ThreadIndex self, const Users& users, Clock& clock, void (*say)(std::string_view line))
+    : hub_(hub),
+      post_(hub, self),
+      options_(hub.options()),
+      options_version_(hub.options_version()),
       users_(users),
       clock_(clock),
-      run_id_(std::move(run_id)),
-      answers_are_durable_(options.fsync == "always"),
+      answers_are_durable_(options_.fsync == "always"),
       notice_(say),
-      connections_(poller_, *this) {
+      telemetry_(options_, hub.telemetry),
+      waker_(hub.waker(self)),
+      connections_(poller_, *this, hub, post_),
+      filling_(hub.threads()),
+      credits_(hub.threads(), options_.mailbox_credits) {
   CHECK(poller_.add(waker_.fd(), kWakerTag, EPOLLIN));
   reading_ = clock_.read();
   started_ = boot_ms();
@@ -32,11 +48,6 @@ Loop::~Loop() {
   delete served_.load();
 }
 
-void Loop::listen(FileDescriptor listener) {
-  options_.maxclients = fitting_connections(options_.maxclients, notice_);
-  connections_.listen(std::move(listener));
-}
-
 void Loop::watch_signals(FileDescriptor signals) {
   signals_ = std::move(signals);
   CHECK(poller_.add(signals_.get(), kSignalTag, EPOLLIN));
@@ -47,18 +58,15 @@ void Loop::serve(Shard& shard, LogThread& log, Millis recovery) {
   waker_.wake();
 }
 
-void Loop::stop() {
-  stop_.store(true);
-  waker_.wake();
-}
-
-void Loop::on_committed(std::span<Group* const> groups) {
+void Loop::on_committed(Group& group) {
   // The ring has room: a shard that is behind by kGroupsBehindMax groups makes no records.
-  for (Group* group : groups) CHECK(committed_.push(group));
+  CHECK(committed_.push(&group));
   waker_.wake();
 }
 
+/// Options that the scrape needs; one thread tells them.
 void Loop::publish_options() noexcept {
+  if (post_.self() != ThreadIndex()) return;
   telemetry_.stats.connections_limit.set(options_.maxclients);
   telemetry_.stats.slow_flush_max_ms.set(static_cast<std::uint64_t>(options_.slow_flush_max.count()));
 }
@@ -69,15 +77,17 @@ void Loop::ask_items() noexcept {
 }
 
 void Loop::run() {
-  name_thread("shard-0");
+  name_thread(fmt::format("shard-{}", post_.self().value()).c_str());
   while (!drained()) turn();
   connections_.close_all();
 }
 
+/// A thread whose own work is done still has the items that connections of others wait for.
 bool Loop::drained() const {
   if (!stopping_) return false;
-  const bool answered = connections_.open_count() == 0 && (shard_ == nullptr || shard_->idle());
-  return answered || boot_ms() - stop_began_ >= kDrainMax;
+  if (boot_ms() - stop_began_ >= kDrainMax) return true;
+  if (hub_.admissions.open_count() > 0 || post_.has_mail() || !post_.all_sent()) return false;
+  return shard_ == nullptr || shard_->idle();
 }
 
 void Loop::turn() {
@@ -91,6 +101,7 @@ void Loop::turn() {
   reading_ = clock_.read();  // the one look at the clock; after the reads that brought the commands
   telemetry_.end_reads(reading_);
   take_orders();
+  take_messages();
   if (shard_ != nullptr) {
     run_shard();
     deliver_replies();
@@ -104,6 +115,7 @@ void Loop::turn() {
     look_at_rates();
   }
   report_items();
+  post_.wake_receivers();
   if (telemetry_.worked()) end_turn();
 }
 
@@ -116,15 +128,16 @@ void Loop::report_items() {
 
 void Loop::end_turn() {
   // Another thread's maximum is taken away from it: the next one begins anew.
-  const bool watches = log_ != nullptr && options_.latency_monitor_threshold > 0;
+  const bool watches = log_ != nullptr && options_.latency_monitor_threshold > 0 && post_.self() == ThreadIndex();
   telemetry_.end_turn(clock_.boot(), watches ? log_->take_longest_flush_ns() : 0);
 }
 
 /// Until the next moment at which this thread has something to do by itself.
 Millis Loop::sleep_time() {
-  if (connections_.has_work() || filling_ != nullptr || more_due_ || items_.requested()) return Millis{};
-  if (committed_.read_available() > 0) return Millis{};
-  if (served_.load() != nullptr || (stop_.load() && !stopping_)) return Millis{};
+  if (connections_.has_work() || filling_count_ > 0 || more_due_ || items_.requested()) return Millis{};
+  if (committed_.read_available() > 0 || has_mail()) return Millis{};
+  if (served_.load() != nullptr || (hub_.stopping() && !stopping_)) return Millis{};
+  if (hub_.options_version() != options_version_) return Millis{};
   if (stopping_) return kSweepEvery;
   const Millis wait = std::max(Millis{}, connections_.next_wait() - boot_ms());
   const Millis longest = std::min(connections_.attention(), wait);
@@ -140,11 +153,35 @@ void Loop::take_orders() {
     recovery_ = served->recovery;
     clocks_.emplace(log_->clocks());
   }
-  if (!stop_.load() || stopping_) return;
+  if (const std::uint64_t version = hub_.options_version(); version != options_version_) {
+    options_version_ = version;
+    options_ = hub_.options();
+  }
+  if (!hub_.stopping() || stopping_) return;
   stopping_ = true;
   stop_began_ = boot_ms();
   if (shard_ != nullptr) shard_->end_waits(now_);
   connections_.drain();
+}
+
+void Loop::take_messages() {
+  for (std::size_t i = 0; i < hub_.threads(); ++i) {
+    while (auto message = post_.next_message(thread_at(i))) {
+      std::visit(Overloaded{[&](Newcomer& newcomer) { connections_.adopt(std::move(newcomer)); },
+                            [&](AskedOrder& asked) { connections_.take(std::move(asked)); },
+                            [&](OrderPart& part) { connections_.take(std::move(part)); },
+                            [&](const MonitorLine& line) { connections_.show(line); },
+                            [&](SlowBatch& slow) { add_slow(std::move(slow.entry), slow.connection); },
+                            [&](const Delivery& delivery) { connections_.deliver(delivery); }},
+                 *message);
+    }
+  }
+}
+
+/// Whether this thread would do something about what other threads sent.
+bool Loop::has_mail() const noexcept {
+  const bool runs = shard_ != nullptr && !shard_->behind();
+  return runs ? post_.has_mail() : post_.has_messages() || (shard_ != nullptr && post_.has_replies());
 }
 
 void Loop::dispatch(const epoll_event& event) {
@@ -153,33 +190,37 @@ void Loop::dispatch(const epoll_event& event) {
   // While the log is replayed nothing is written or acknowledged, so that there is nothing to drain.
   if (shard_ == nullptr) std::_Exit(0);
   signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof info) == sizeof info) stop();
+  if (::read(signals_.get(), &info, sizeof info) == sizeof info) hub_.stop();
 }
 
 void Loop::set_options(const Options& options) {
   options_ = options;
-  options_.maxclients = fitting_connections(options_.maxclients, notice_);
+  options_.maxclients = fitting_connections(options_.maxclients, hub_.threads(), notice_);
+  hub_.set_options(options_);
 }
 
 // Commands out, replies in.
 
-void Loop::forward(const StepCommand& command) {
-  CHECK(credits_ > 0);
-  --credits_;
-  put(command);
+void Loop::forward(ShardIndex shard, const StepCommand& command) {
+  const ThreadIndex owner(shard.value());
+  CHECK(credits_[owner.value()] > 0);
+  if (--credits_[owner.value()] == 0) ++owners_without_credit_;
+  put(owner, command);
 }
 
-void Loop::forget(ConnectionKey connection) {
-  if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}});
-}
+void Loop::forget(ConnectionKey connection) { put_to_all({nullptr, {connection, {}}, {}, {}}); }
 
-void Loop::end_waits(ConnectionKey connection, WaitEnd how) {
-  if (shard_ != nullptr) put({nullptr, {connection, {}}, {}, {}, how});
+void Loop::end_waits(ConnectionKey connection, WaitEnd how) { put_to_all({nullptr, {connection, {}}, {}, {}, how}); }
+
+void Loop::deliver(Delivery delivery) {
+  if (delivery.thread == post_.self()) return connections_.deliver(delivery);
+  const ThreadIndex to = delivery.thread;
+  post_.send(to, std::move(delivery));
 }
 
 void Loop::shut_down() {
   if (shard_ == nullptr) std::_Exit(0);  // as a signal then
-  stop();
+  hub_.stop();
 }
 
 LogPosition Loop::log_position() {
@@ -194,60 +235,101 @@ LogPosition Loop::log_position() {
 }
 
 void Loop::look_at_rates() {
-  const ThreadStats& stats = telemetry_.stats;
-  commands_rate_.look(stats.requests.value(), boot_ms());
-  input_rate_.look(stats.input_bytes.value(), boot_ms());
-  output_rate_.look(stats.output_bytes.value(), boot_ms());
+  const SharedTelemetry& all = hub_.telemetry;
+  commands_rate_.look(all.sum([](const ThreadStats& stats) -> auto& { return stats.requests; }), boot_ms());
+  input_rate_.look(all.sum([](const ThreadStats& stats) -> auto& { return stats.input_bytes; }), boot_ms());
+  output_rate_.look(all.sum([](const ThreadStats& stats) -> auto& { return stats.output_bytes; }), boot_ms());
 }
 
-void Loop::put(const StepCommand& command) {
+void Loop::put(ThreadIndex owner, const StepCommand& command) {
+  auto& filling = filling_[owner.value()];
   const bool alone = command.entry != nullptr && command.entry->pace >= CommandPace::lengthy;
-  if (filling_ != nullptr && (alone || !filling_->add(command))) send_block();
-  if (filling_ == nullptr) {
-    filling_ = pool_.take();
-    filling_->set_arrived(telemetry_.began());
-    CHECK(filling_->add(command));
+  if (filling != nullptr && (alone || !filling->add(command))) send_block(owner);
+  if (filling == nullptr) {
+    filling = post_.command_block(owner);
+    ++filling_count_;
+    filling->set_arrived(telemetry_.began());
+    CHECK(filling->add(command));
   }
-  if (alone) send_block();
+  if (alone) send_block(owner);
 }
 
-void Loop::send_block() { commands_.send(std::move(filling_)); }
+void Loop::put_to_all(const StepCommand& command) {
+  if (shard_ == nullptr) return;  // nothing was asked of any owner
+  for (std::size_t i = 0; i < hub_.threads(); ++i) put(thread_at(i), command);
+}
+
+void Loop::send_block(ThreadIndex owner) {
+  post_.send(owner, std::move(filling_[owner.value()]));
+  --filling_count_;
+}
 
 void Loop::send_commands() {
-  if (filling_ != nullptr) send_block();
-  commands_.flush();
+  for (std::size_t i = 0; filling_count_ > 0 && i < hub_.threads(); ++i) {
+    if (filling_[i] != nullptr) send_block(thread_at(i));
+  }
+  // Owners begin while this thread does its own turn.
+  post_.wake_receivers();
 }
 
 void Loop::run_shard() {
   now_ = clocks_->now(reading_);
   take_committed();
-  shard_->set_noticing(pubsub_.wants_items());
+  shard_->set_noticing(hub_.pubsub.wants_items());
   shard_->set_space(log_->status().space_at(reading_.boot, options_.slow_flush_max));
   const std::size_t blocks = run_commands();
   keep_time(blocks == 0 && !connections_.has_work());
   if (Group* group = shard_->hand_over(); group != nullptr) log_->submit(*group);
-  while (auto block = shard_->take_replies(kThisThread)) replies_.send(std::move(block));
-  shard_->publish(now_);
+  shard_->publish(now_);  // before anybody can know of it by a reply
+  for (std::size_t i = 0; i < hub_.threads(); ++i) {
+    while (auto block = post_.used_reply_block(thread_at(i))) shard_->give_back(std::move(block));
+    while (auto block = shard_->take_replies(thread_at(i))) post_.send(thread_at(i), std::move(block));
+  }
+  post_.wake_receivers();
 }
 
+/// A share of each thread's commands in turn, as long as the turn is not too long. Returns how many blocks there were.
 std::size_t Loop::run_commands() {
   std::size_t blocks = 0;
-  for (; blocks < kBlocksPerSourceMax && !shard_->behind(); ++blocks) {
-    auto block = commands_.receive();
+  for (std::size_t round = 0; round < kRoundsMax; ++round) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < hub_.threads() && !shard_->behind(); ++i) {
+      found += run_commands_of(thread_at((first_source_ + i) % hub_.threads()));
+    }
+    blocks += found;
+    if (found == 0) break;
+  }
+  first_source_ = (first_source_ + 1) % hub_.threads();
+  return blocks;
+}
+
+std::size_t Loop::run_commands_of(ThreadIndex from) {
+  std::size_t blocks = 0;
+  for (std::size_t commands = 0; commands < kCommandsPerSourceMax && !shard_->behind(); ++blocks) {
+    auto block = post_.next_commands(from);
     if (block == nullptr) break;
-    shard_->run(*block, kThisThread, now_);
-    note_batch(*block);
-    pool_.give(std::move(block));
+    commands += block->commands().size();
+    shard_->run(*block, from, now_);
+    note_batch(*block, from);
+    post_.give_back(from, std::move(block));
   }
   return blocks;
 }
 
 /// One look at the clock for a block of commands.
-void Loop::note_batch(const CommandBlock& block) {
+void Loop::note_batch(const CommandBlock& block, ThreadIndex from) {
   if (!telemetry_.note_batch(block.commands(), clock_.boot())) return;
-  const Session* session = connections_.session(block.commands().front().address.connection);
-  if (session == nullptr) return telemetry_.add_slow_batch(block.commands(), {});
-  telemetry_.add_slow_batch(block.commands(), {session->peer().address, session->name()});
+  SlowLog::Entry entry = telemetry_.slow_batch(block.commands());
+  if (entry.words.empty()) return;
+  const ConnectionKey connection = block.commands().front().address.connection;
+  if (from == post_.self()) return add_slow(std::move(entry), connection);
+  post_.send(from, SlowBatch{std::move(entry), connection});
+}
+
+void Loop::add_slow(SlowLog::Entry entry, ConnectionKey connection) {
+  const Session* session = connections_.session(connection);
+  if (session == nullptr) return telemetry_.add_slow(std::move(entry), {});
+  telemetry_.add_slow(std::move(entry), {session->peer().address, session->name()});
 }
 
 /// The sweep: at once when there is nothing else to do, else every kSweepEvery.
@@ -266,22 +348,34 @@ void Loop::take_committed() {
 }
 
 void Loop::publish_notices() {
-  for (const ItemNotice& notice : shard_->take_notices()) pubsub_.publish(kItemsChannel, notice_json(notice));
+  for (const ItemNotice& notice : shard_->take_notices()) {
+    for (Delivery& delivery : hub_.pubsub.publish(kItemsChannel, notice_json(notice)).deliveries) {
+      deliver(std::move(delivery));
+    }
+  }
 }
 
 void Loop::deliver_replies() {
-  for (auto block = replies_.receive(); block != nullptr; block = replies_.receive()) {
+  for (std::size_t i = 0; i < hub_.threads(); ++i) deliver_replies_of(thread_at(i));
+  std::uint64_t left = 0;
+  for (const std::uint64_t credits : credits_) left += credits;
+  telemetry_.stats.commands_credit.set(left);
+  telemetry_.stats.commands_outstanding.set(options_.mailbox_credits * hub_.threads() - left);
+}
+
+void Loop::deliver_replies_of(ThreadIndex owner) {
+  std::uint64_t& credits = credits_[owner.value()];
+  while (auto block = post_.next_replies(owner)) {
     for (std::size_t i = 0; i < block->size(); ++i) {
       const ReplyBlock::Reply reply = block->reply(i);
-      connections_.answer(reply.address, reply.bytes);
+      connections_.answer(reply.address, reply.bytes, ShardIndex(owner.value()));
     }
     telemetry_.note_replies(block->arrivals());
-    credits_ += static_cast<std::uint32_t>(block->size());
-    CHECK(credits_ <= kCreditsMax);
-    shard_->give_back(std::move(block));
-    replies_.flush();
+    if (credits == 0 && block->size() > 0) --owners_without_credit_;
+    credits += block->size();
+    CHECK(credits <= options_.mailbox_credits);
+    post_.give_back(owner, std::move(block));
   }
-  telemetry_.stats.commands_outstanding.set(kCreditsMax - credits_);
 }
 
 }  // namespace holdfast

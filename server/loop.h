@@ -1,16 +1,14 @@
-// The thread of a shard: its connections, its items, and the messages between them. A turn is
+// The thread of a shard: its connections, its items, and the messages between them and those of other threads. A turn is
 //
-//   sleep until something is ready -> read and parse, commands into blocks -> send blocks
-//   -> sample the clock -> committed groups -> run blocks -> sweep -> hand a group to the log
-//   -> deliver blocks of replies -> one write per connection
+//   sleep until something is ready -> read and parse, commands into blocks for their owners -> send blocks
+//   -> sample the clock -> messages -> committed groups -> run blocks, from each thread in turn -> sweep
+//   -> hand a group to the log -> deliver blocks of replies -> one write per connection
 //
-// It decides nothing: sessions, shard and gate do. Other threads talk to it through serve(), stop() and on_committed().
+// It decides nothing: sessions, shard and gate do. Other threads talk to it through the hub, serve() and on_committed().
 #pragma once
 
 #include "server/connections.h"
 #include "server/items_report.h"
-#include "server/mailbox.h"
-#include "server/options.h"
 #include "server/rate_meter.h"
 #include "server/shard.h"
 #include "server/telemetry.h"
@@ -20,38 +18,27 @@ namespace holdfast {
 
 class Loop final : public SessionHost {
  public:
-  /// How the replay is getting on; written by who replays.
-  struct Loading {
-    std::atomic<std::uint64_t> bytes_done{0};
-    std::atomic<std::uint64_t> bytes_total{0};
-  };
-
-  /// `say` takes lines for the operator. Users and clock outlive it.
-  Loop(const Options& options, const Users& users, Clock& clock, std::string run_id,
-       void (*say)(std::string_view line));
+  /// `say` takes lines for the operator. Hub, users and clock outlive it.
+  Loop(Hub& hub, ThreadIndex self, const Users& users, Clock& clock, void (*say)(std::string_view line));
   ~Loop() override;
 
   // Before run().
 
-  /// Lowers maxclients to what the system has descriptors for.
-  void listen(FileDescriptor listener);
+  /// Accepts connections for all threads.
+  void listen(FileDescriptor listener) { connections_.listen(std::move(listener)); }
   /// Signals that end the process in order (signalfd).
   void watch_signals(FileDescriptor signals);
 
-  /// Turns until stopped and drained. Until serve() items are -LOADING; a signal then ends the process at once.
+  /// Turns until the hub stops and all threads are drained: nothing more is executed, and what was executed is answered.
+  /// Until serve() items are -LOADING; a signal then ends the process at once.
   void run();
 
   // Any thread.
 
   /// The log is replayed: from now on items can be asked. Both outlive run().
   void serve(Shard& shard, LogThread& log, Millis recovery);
-  /// Takes groups back from the log thread, which is the only caller.
-  void on_committed(std::span<Group* const> groups);
-  /// Drains: executes nothing more, answers what was executed, then run() returns.
-  void stop();
-  Loading& loading_progress() noexcept { return loading_; }
-  const Loading& loading_progress() const noexcept { return loading_; }
-  bool stopping() const noexcept { return stop_.load(); }
+  /// Takes a group of this thread's shard back from the log thread, which is the only caller.
+  void on_committed(Group& group);
   /// Asks for the busiest items; take_items has them after one of the next turns. One thread.
   void ask_items() noexcept;
   std::unique_ptr<ItemsReport> take_items() noexcept { return items_.take(); }
@@ -68,9 +55,12 @@ class Loop final : public SessionHost {
   ClockReading read_clock() override { return clock_.read(); }
   bool loading() const override { return shard_ == nullptr; }
   RequestBuffer& request_buffer() override { return *request_buffer_; }
-  void forward(const StepCommand& command) override;
-  bool has_credit() const override { return credits_ > 0; }
-  PubSub& pubsub() override { return pubsub_; }
+  const Router& router() const override { return hub_.router; }
+  void forward(ShardIndex shard, const StepCommand& command) override;
+  bool has_credit() const override { return owners_without_credit_ == 0; }
+  PubSub& pubsub() override { return hub_.pubsub; }
+  void deliver(Delivery delivery) override;
+  ThreadIndex thread() const override { return post_.self(); }
   void forget(ConnectionKey connection) override;
   void end_waits(ConnectionKey connection, WaitEnd how) override;
   Control& control() override { return connections_; }
@@ -79,50 +69,56 @@ class Loop final : public SessionHost {
  private:
   static constexpr std::uint64_t kWakerTag = Connections::kForeignTags + 1;
   static constexpr std::uint64_t kSignalTag = Connections::kForeignTags + 2;
-  static constexpr ThreadIndex kThisThread{};
-
   void turn();
   void take_orders();
+  void take_messages();
+  bool has_mail() const noexcept;
   Millis sleep_time();
   void dispatch(const epoll_event& event);
   void send_commands();
   void run_shard();
   std::size_t run_commands();
-  void note_batch(const CommandBlock& block);
+  std::size_t run_commands_of(ThreadIndex from);
+  void note_batch(const CommandBlock& block, ThreadIndex from);
+  void add_slow(SlowLog::Entry entry, ConnectionKey connection);
   void end_turn();
   void report_items();
   void publish_options() noexcept;
-  void send_block();
+  void send_block(ThreadIndex owner);
   void keep_time(bool idle);
   void take_committed();
   void deliver_replies();
+  void deliver_replies_of(ThreadIndex owner);
   void publish_notices();
   bool drained() const;
   LogPosition log_position();
   void look_at_rates();
-  void put(const StepCommand& command);
+  void put(ThreadIndex owner, const StepCommand& command);
+  void put_to_all(const StepCommand& command);
+  ThreadIndex thread_at(std::size_t index) const noexcept { return ThreadIndex(static_cast<std::uint16_t>(index)); }
   Millis boot_ms() const noexcept { return std::chrono::duration_cast<Millis>(reading_.boot); }
 
-  Options options_;  // this thread's; CONFIG SET changes the live ones
+  Hub& hub_;
+  Post post_;
+  Options options_;  // this thread's copy of the hub's
+  std::uint64_t options_version_ = 0;
   const Users& users_;
   Clock& clock_;
-  std::string run_id_;
   const bool answers_are_durable_;  // --fsync always
   void (*notice_)(std::string_view line);
-  Telemetry telemetry_{options_};
+  Telemetry telemetry_;
   Poller poller_;
-  Waker waker_;
+  Waker& waker_;
   FileDescriptor signals_;
   Connections connections_;
-  PubSub pubsub_{connections_};
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
 
-  // Messages to the shard and back.
-  Mailbox<CommandBlock> commands_;
-  Mailbox<ReplyBlock> replies_;
-  BlockPool<CommandBlock> pool_;
-  std::unique_ptr<CommandBlock> filling_;
-  std::uint32_t credits_ = kCreditsMax;
+  // Commands to owners, by thread.
+  std::vector<std::unique_ptr<CommandBlock>> filling_;
+  std::size_t filling_count_ = 0;
+  std::vector<std::uint64_t> credits_;
+  std::size_t owners_without_credit_ = 0;
+  std::size_t first_source_ = 0;  // of the next turn's commands
 
   // The shard, once the log is replayed.
   Shard* shard_ = nullptr;
@@ -149,9 +145,7 @@ class Loop final : public SessionHost {
     Millis recovery;
   };
   std::atomic<Served*> served_{nullptr};
-  std::atomic<bool> stop_{false};
   boost::lockfree::spsc_queue<Group*, boost::lockfree::capacity<kCommittedMax>> committed_;
-  Loading loading_;
   ItemsMailbox items_;
   ItemsReporter reporter_;
 };

@@ -14,6 +14,9 @@
 
 namespace holdfast {
 
+/// Index of a thread that owns connections and a shard.
+using ThreadIndex = Strong<struct ThreadIndexTag, std::uint16_t>;
+
 /// Finds a connection of a thread again, or finds that it is gone: its place and how often that was used before.
 struct ConnectionKey {
   std::uint32_t index = 0;
@@ -54,8 +57,9 @@ struct StepCommand {
   RespVersion version = RespVersion::resp2;
   Words words;
   WaitEnd wait_end = WaitEnd::forget;  // without an entry only
+  bool further = false;                // one of several owners got the same command and counts it
   /// Whether a client sent it as a command: no message about waits, and no page of first notices (SUBSCRIBE).
-  bool counts() const noexcept { return entry != nullptr && entry->id != CommandId::subscribe; }
+  bool counts() const noexcept { return entry != nullptr && entry->id != CommandId::subscribe && !further; }
 };
 
 /// Up to kBlockCommandsMax commands with their words.

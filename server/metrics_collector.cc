@@ -203,12 +203,11 @@ void MetricsCollector::collect_items() {
 }
 
 void MetricsCollector::collect_shards() {
-  const double outstanding = sum([](const ThreadStats& stats) -> auto& { return stats.commands_outstanding; });
   add(MetricId::gate_waiting, sum([](const ThreadStats& stats) -> auto& { return stats.gate_waiting; }));
   add(MetricId::waits, sum([](const ThreadStats& stats) -> auto& { return stats.waits; }) +
                            sum([](const ThreadStats& stats) -> auto& { return stats.client_waits; }));
-  add(MetricId::outstanding, outstanding);
-  add(MetricId::credits, kCreditsMax * static_cast<double>(threads_.size()) - outstanding);
+  add(MetricId::outstanding, sum([](const ThreadStats& stats) -> auto& { return stats.commands_outstanding; }));
+  add(MetricId::credits, sum([](const ThreadStats& stats) -> auto& { return stats.commands_credit; }));
   add(MetricId::groups_at_log, sum([](const ThreadStats& stats) -> auto& { return stats.groups_at_log; }));
   HistogramView turns;
   std::uint64_t lag = 0, hold = 0, wall = 0;

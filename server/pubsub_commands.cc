@@ -43,7 +43,7 @@ void subscribe(Session& session, ChannelKind kind, std::string_view what, Words 
   for (const std::string_view word : words.subspan(1)) {
     if (now.of(kind).find(word) == now.of(kind).end()) {
       if (const auto fits = check_name(session, kind, word); !fits) return reply.error(fits.error());
-      const auto added = session.host().pubsub().add(kind, word, session.key());
+      const auto added = session.host().pubsub().add(kind, word, session.listener());
       if (!added) return reply.error(added.error());
       now.of(kind).emplace(word);
       now.name_bytes += word.size();
@@ -58,7 +58,7 @@ void subscribe(Session& session, ChannelKind kind, std::string_view what, Words 
 
 void drop(Session& session, ChannelKind kind, Subscriptions::Names::iterator name) {
   Subscriptions& now = session.subscriptions();
-  session.host().pubsub().remove(kind, *name, session.key());
+  session.host().pubsub().remove(kind, *name, session.listener());
   now.name_bytes -= name->size();
   if (hears_items(kind, *name)) {
     const std::string pattern = kind == ChannelKind::pattern ? *name : std::string();
@@ -99,23 +99,26 @@ bool may_publish(Words words, ReplyWriter& reply) {
   return false;
 }
 
+void deliver(Session& session, Published published, ReplyWriter& reply) {
+  reply.integer(static_cast<std::int64_t>(published.receivers));
+  for (Delivery& delivery : published.deliveries) session.host().deliver(std::move(delivery));
+}
+
 void write_channels(Session& session, ChannelKind kind, Words words, ReplyWriter& reply) {
   if (words.size() > 3) return reply.raw_error(kSyntaxError);
   if (words.size() == 3 && words[2].size() > kPatternBytesMax) {
     return reply.error(Error::format(ErrorCode::err, "a pattern has at most {} bytes", kPatternBytesMax));
   }
-  std::vector<std::string_view> found;
-  session.host().pubsub().each_name(kind, [&](std::string_view name) {
-    if (words.size() == 2 || glob_matches(words[2], name)) found.push_back(name);
-  });
+  std::vector<std::string> found = session.host().pubsub().names(kind);
+  if (words.size() == 3) std::erase_if(found, [&](const std::string& name) { return !glob_matches(words[2], name); });
   std::size_t bytes = 0;
-  for (const std::string_view name : found) bytes += name.size() + kBulkFrameBytes;
+  for (const std::string& name : found) bytes += name.size() + kBulkFrameBytes;
   if (bytes > kReplyBytesMax) {
     return reply.error(
         Error::format(ErrorCode::err, "{} channels are too many for one reply; give a narrower pattern", found.size()));
   }
   reply.array(found.size());
-  for (const std::string_view name : found) reply.bulk(name);
+  for (const std::string& name : found) reply.bulk(name);
 }
 
 void write_counts(Session& session, ChannelKind kind, Words words, ReplyWriter& reply) {
@@ -157,12 +160,12 @@ void session_sunsubscribe(Session& session, Words words, ReplyWriter& reply) {
 
 void session_publish(Session& session, Words words, ReplyWriter& reply) {
   if (!may_publish(words, reply)) return;
-  reply.integer(static_cast<std::int64_t>(session.host().pubsub().publish(words[1], words[2])));
+  deliver(session, session.host().pubsub().publish(words[1], words[2]), reply);
 }
 
 void session_spublish(Session& session, Words words, ReplyWriter& reply) {
   if (!may_publish(words, reply)) return;
-  reply.integer(static_cast<std::int64_t>(session.host().pubsub().publish_to_shard(words[1], words[2])));
+  deliver(session, session.host().pubsub().publish_to_shard(words[1], words[2]), reply);
 }
 
 void session_pubsub_channels(Session& session, Words words, ReplyWriter& reply) {

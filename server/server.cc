@@ -1,10 +1,12 @@
 #include "server/server.h"
 
 #include "protocol/check.h"
+#include "server/descriptors.h"
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/metrics_server.h"
 #include "server/notify.h"
+#include "server/sharded_replay.h"
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
 
@@ -50,22 +52,39 @@ FsyncPolicy policy_of(std::string_view mode) noexcept {
   return mode == "always" ? FsyncPolicy::always : mode == "everysec" ? FsyncPolicy::everysec : FsyncPolicy::never;
 }
 
+std::size_t threads_of(const Options& options) {
+  const std::uint64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  return options.shards.value_or(std::min(processors, kThreadsMax));
+}
+
+/// As the server can keep them.
+Options fitted(Options options) {
+  options.maxclients = fitting_connections(options.maxclients, threads_of(options), say);
+  return options;
+}
+
 class Server final : public MetricsSource {
  public:
   explicit Server(const CommandLine& line)
-      : options_(line.options), loop_(line.options, line.users, clock_, make_run_id(random_), say) {}
+      : options_(line.options), hub_(threads_of(line.options), fitted(line.options), make_run_id(random_)) {
+    for (std::size_t i = 0; i < hub_.threads(); ++i) {
+      loops_.push_back(
+          std::make_unique<Loop>(hub_, ThreadIndex(static_cast<std::uint16_t>(i)), line.users, clock_, say));
+    }
+  }
 
   int run() {
-    loop_.watch_signals(take_signals());
+    loops_.front()->watch_signals(take_signals());
     auto listener = open_listener(options_.bind, static_cast<std::uint16_t>(options_.port));
     if (!listener) return say(listener.error().text()), kCannotStart;
-    loop_.listen(std::move(*listener));
+    loops_.front()->listen(std::move(*listener));
     if (const auto serves = serve_metrics(); !serves) return say(serves.error().text()), kCannotStart;
     // From here on clients are told -LOADING.
-    std::thread thread([this] { loop_.run(); });
+    std::vector<std::thread> threads;
+    for (const auto& loop : loops_) threads.emplace_back([&loop] { loop->run(); });
     const auto recovered = recover();
-    if (!recovered) loop_.stop();
-    thread.join();
+    if (!recovered) hub_.stop();
+    for (std::thread& thread : threads) thread.join();
     notify_manager("STOPPING=1");
     if (!recovered) return say(recovered.error().text()), kCannotStart;
     if (const auto stopped = log_->stop(); !stopped) fail(stopped.error());
@@ -74,19 +93,32 @@ class Server final : public MetricsSource {
 
   // MetricsSource.
 
-  std::vector<const ThreadStats*> threads() const override { return {&loop_.telemetry().stats}; }
+  std::vector<const ThreadStats*> threads() const override { return hub_.telemetry.threads(); }
   std::optional<LogFigures> log() const override {
     const LogThread* log = serving_.load();
     if (log == nullptr) return std::nullopt;
     return LogFigures{&log->status(), log->incarnation()};
   }
   Loading loading() const override {
-    const Loop::Loading& progress = loop_.loading_progress();
+    const Hub::Loading& progress = hub_.loading;
     return {serving_.load() != nullptr, progress.bytes_done.load(), progress.bytes_total.load()};
   }
-  bool stopping() const override { return loop_.stopping(); }
-  void ask_items() override { loop_.ask_items(); }
-  std::unique_ptr<ItemsReport> take_items() override { return loop_.take_items(); }
+  bool stopping() const override { return hub_.stopping(); }
+  void ask_items() override {
+    for (auto& report : reports_) report = nullptr;
+    for (const auto& loop : loops_) loop->ask_items();
+  }
+  std::unique_ptr<ItemsReport> take_items() override {
+    bool complete = true;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      if (auto report = loops_[i]->take_items(); report != nullptr) reports_[i] = std::move(report);
+      complete = complete && reports_[i] != nullptr;
+    }
+    if (!complete) return nullptr;
+    auto whole = std::make_unique<ItemsReport>(merge_reports(reports_, hub_.options().metrics_items));
+    for (auto& report : reports_) report = nullptr;
+    return whole;
+  }
 
  private:
   Result<void> serve_metrics() {
@@ -102,26 +134,26 @@ class Server final : public MetricsSource {
     const auto began = clock_.read().boot;
     auto recovery = LogRecovery::open(files_, clock_, random_, log_settings());
     if (!recovery) return recovery.error();
-    make_shard((*recovery)->identity().secret);
-    const auto replayed = (*recovery)->replay(shard_->inventory(), [this](const RecoveryProgress& progress) {
-      loop_.loading_progress().bytes_done.store(progress.bytes_done);
-      loop_.loading_progress().bytes_total.store(progress.bytes_total);
+    make_shards((*recovery)->identity().secret);
+    ShardedReplay replay(inventories());
+    const auto replayed = (*recovery)->replay(replay.visitor(), [this](const RecoveryProgress& progress) {
+      hub_.loading.bytes_done.store(progress.bytes_done);
+      hub_.loading.bytes_total.store(progress.bytes_total);
     });
     if (!replayed) return replayed.error();
-    const StateHash state = shard_->inventory().seal();
-    if (state != replayed->state) {
+    if (replay.finish() != replayed->state) {
       return Error::format(ErrorCode::damaged, "{}: the log replays to another state than it says; nothing was changed",
                            options_.data_dir);
     }
-    HOLDFAST_TRY(start_log(std::move(*recovery), state));
-    shard_->begin();
+    HOLDFAST_TRY(start_log(std::move(*recovery)));
+    for (const auto& shard : shards_) shard->begin();
     hold_returns();
     const auto took = std::chrono::duration_cast<Millis>(clock_.read().boot - began);
-    loop_.serve(*shard_, *log_, took);
+    for (std::size_t i = 0; i < loops_.size(); ++i) loops_[i]->serve(*shards_[i], *log_, took);
     serving_.store(log_.get());
-    say(fmt::format("ready on {} port {}, data {}{}, fsync {}, shards {} on 1 thread, recovered {} records in {} ms",
-                    options_.bind, options_.port, options_.data_dir, replayed->created ? " (new)" : "", options_.fsync,
-                    options_.shards, replayed->records, took.count()));
+    say(fmt::format("ready on {} port {}, data {}{}, fsync {}, shards {}, recovered {} records in {} ms", options_.bind,
+                    options_.port, options_.data_dir, replayed->created ? " (new)" : "", options_.fsync, loops_.size(),
+                    replayed->records, took.count()));
     notify_manager("READY=1");
     return {};
   }
@@ -137,22 +169,37 @@ class Server final : public MetricsSource {
     return settings;
   }
 
-  void make_shard(const LogSecret& secret) {
+  void make_shards(const LogSecret& secret) {
     Shard::Settings settings;
+    settings.threads = loops_.size();
     settings.group_bytes = group_bytes_target(options_.segment_bytes);
     settings.inventory.secret = secret;
     settings.inventory.ended_retention = options_.ended_retention;
     settings.inventory.ended_max = options_.ended_max;
     settings.inventory.redis_view_adjusts = options_.redis_view_writes == "adjust";
     settings.sweeps = options_.sweep == "on";
-    shard_ = std::make_unique<Shard>(settings, loop_.telemetry().stats);
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      settings.index = ShardIndex(static_cast<std::uint16_t>(i));
+      settings.inventory.place = {settings.index, static_cast<std::uint16_t>(loops_.size())};
+      shards_.push_back(std::make_unique<Shard>(settings, loops_[i]->telemetry().stats));
+    }
   }
 
-  Result<void> start_log(std::unique_ptr<LogRecovery> recovery, const StateHash& state) {
+  std::vector<Inventory*> inventories() {
+    std::vector<Inventory*> all;
+    for (const auto& shard : shards_) all.push_back(&shard->inventory());
+    return all;
+  }
+
+  Result<void> start_log(std::unique_ptr<LogRecovery> recovery) {
+    std::vector<StateHash> states;
+    for (Inventory* inventory : inventories()) states.push_back(inventory->seal());
     LogThread::Callbacks callbacks;
-    callbacks.on_committed = [this](std::span<Group* const> groups) { loop_.on_committed(groups); };
+    callbacks.on_committed = [this](std::span<Group* const> groups) {
+      for (Group* group : groups) loops_[group->shard().value()]->on_committed(*group);
+    };
     callbacks.on_failure = fail;
-    auto log = LogThread::start(files_, clock_, std::move(recovery), {state}, std::move(callbacks));
+    auto log = LogThread::start(files_, clock_, std::move(recovery), std::move(states), std::move(callbacks));
     if (!log) {
       // The first write to the new live segment is a write of the log like any other.
       const ErrorCode code = log.error().code();
@@ -167,8 +214,8 @@ class Server final : public MetricsSource {
   void hold_returns() {
     RunningClocks clocks = log_->clocks();
     if (!clocks.returns_held()) return;
-    const auto held = shard_->inventory().set_all_returns(true, clocks.now(clock_.read()));
-    CHECK(held.has_value());
+    const Now now = clocks.now(clock_.read());
+    for (Inventory* inventory : inventories()) CHECK(inventory->set_all_returns(true, now).has_value());
     say("the time since the last stop cannot be believed: returns are held until ITEM RETURNS * FREE");
   }
 
@@ -182,8 +229,11 @@ class Server final : public MetricsSource {
   PosixFileSystem files_;
   MachineClock clock_;
   MachineRandom random_;
-  Loop loop_;
-  std::unique_ptr<Shard> shard_;
+  Hub hub_;
+  std::vector<std::unique_ptr<Loop>> loops_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<std::unique_ptr<ItemsReport>> reports_ =
+      std::vector<std::unique_ptr<ItemsReport>>(hub_.threads());  // that a scrape waits for; of its thread
   std::unique_ptr<LogThread> log_;
   std::atomic<const LogThread*> serving_{nullptr};  // once the log is replayed
   MetricsCollector collector_{options_.segment_bytes, clock_, *this};

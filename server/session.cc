@@ -149,7 +149,7 @@ void Session::queue(const CommandEntry& entry, Words words) {
 
 void Session::forward_message(const CommandEntry& entry) {
   waits_ = waits_ || entry.id == CommandId::watch;
-  host_.forward({&entry, {key_, replies_.defer(silent())}, version_, std::exchange(message_, {})});
+  send({&entry, {key_, replies_.defer(silent())}, version_, std::exchange(message_, {})});
   if (entry.id == CommandId::exec) transaction_->clear();
 }
 
@@ -163,7 +163,24 @@ void Session::forward(const CommandEntry& entry, Words words) {
     waits_ = true;
     waiting_.push_back(slot);
   }
-  host_.forward({&entry, {key_, slot}, version_, words});
+  send({&entry, {key_, slot}, version_, words});
+}
+
+void Session::send(const StepCommand& command) {
+  const Route route = host_.router().route(*command.entry, command.words);
+  if (route.kind == Route::Kind::one) [[likely]]
+    return host_.forward(route.shard, command);
+  scatter(command);
+}
+
+/// To each shard its part; the first one counts the command.
+void Session::scatter(StepCommand command) {
+  scattered_.push_back(std::make_unique<Scattered>(Scattered{command.address.slot, {}}));
+  for (const Gather::Part& part : scattered_.back()->gather.plan(*command.entry, command.words, host_.router())) {
+    command.words = part.words;
+    host_.forward(part.shard, command);
+    command.further = true;
+  }
 }
 
 void Session::refuse(const Error& error) {
@@ -200,7 +217,19 @@ bool Session::authenticate(std::string_view user, std::string_view secret) {
   return false;
 }
 
-void Session::answer(ReplySlot slot, std::string_view bytes) {
+void Session::answer(ReplySlot slot, std::string_view bytes, ShardIndex from) {
+  const auto found = std::find_if(scattered_.begin(), scattered_.end(),
+                                  [slot](const auto& scattered) { return scattered->slot == slot; });
+  if (found == scattered_.end()) [[likely]]
+    return take_reply(slot, bytes);
+  if (!(*found)->gather.add(from, bytes)) return;
+  std::string whole;
+  (*found)->gather.take(whole);
+  scattered_.erase(found);
+  take_reply(slot, whole);
+}
+
+void Session::take_reply(ReplySlot slot, std::string_view bytes) {
   if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
     return take_page(slot, bytes);
   }
@@ -243,6 +272,7 @@ void Session::reset() {
 std::size_t Session::memory() const noexcept {
   std::size_t bytes = replies_.memory() + late_pushes_.capacity();
   if (transaction_ != nullptr) bytes += transaction_->memory();
+  for (const auto& scattered : scattered_) bytes += sizeof(Scattered) + scattered->gather.memory();
   if (subscriptions_ != nullptr) bytes += subscriptions_->memory();
   return bytes;
 }

@@ -7,6 +7,7 @@
 #include "protocol/reply_writer.h"
 #include "protocol/resp_parser.h"
 #include "server/control.h"
+#include "server/gather.h"
 #include "server/message.h"
 #include "server/reply_queue.h"
 #include "server/server_status.h"
@@ -42,12 +43,19 @@ class SessionHost {
   /// Where the words of the request at hand stand.
   virtual RequestBuffer& request_buffer() = 0;
 
-  /// Takes a command for the owner of its item; its reply comes by Session::answer. REQUIRES: has_credit().
-  virtual void forward(const StepCommand& command) = 0;
-  /// Whether the owners take another command now.
+  /// Which shard executes what.
+  virtual const Router& router() const = 0;
+  /// Takes a command for a shard; its reply comes by Session::answer. REQUIRES: has_credit(), and no more than one
+  /// command for each shard since that was asked.
+  virtual void forward(ShardIndex shard, const StepCommand& command) = 0;
+  /// Whether every shard takes another command now.
   virtual bool has_credit() const = 0;
-  /// Who listens to what.
+  /// Who listens to what, on all threads.
   virtual PubSub& pubsub() = 0;
+  /// Takes a message to those who listen.
+  virtual void deliver(Delivery delivery) = 0;
+  /// Which of the threads this is.
+  virtual ThreadIndex thread() const = 0;
   /// The connection is gone: owners need not keep what it waits for.
   virtual void forget(ConnectionKey connection) = 0;
   /// The connection's RESERVATION WAITs are answered now: as things stand, or with an error.
@@ -78,8 +86,8 @@ class Session {
   std::size_t receive(std::string_view input, Turn& turn);
   /// Whether it would execute a command now, were one there and had the owners credit.
   bool wants_input() const noexcept;
-  /// The reply to a command that was forwarded.
-  void answer(ReplySlot slot, std::string_view bytes);
+  /// The reply to a command that was forwarded, or to a part of it from one shard; or to one that was deferred.
+  void answer(ReplySlot slot, std::string_view bytes, ShardIndex from = {});
 
   std::string_view output() const noexcept { return replies_.ready(); }
   void sent(std::size_t bytes) { replies_.sent(bytes); }
@@ -119,8 +127,8 @@ class Session {
 
   // Messages of others.
 
-  /// Takes a message of PubSub for this connection; one that is too far behind overflows instead.
-  void push(std::string_view message);
+  /// Takes a message of PubSub, unless it no longer listens to that name; one that is too far behind overflows instead.
+  void push(ChannelKind kind, std::string_view name, std::string_view message);
   /// Closes at once.
   bool overflowed() const noexcept { return overflowed_; }
   /// Whether first notices of holdfast:items are still to come, and whether the next page of them should be asked for.
@@ -157,6 +165,7 @@ class Session {
   bool in_transaction() const noexcept { return transaction_ != nullptr && transaction_->is_open(); }
   bool has_subscriptions() const noexcept { return subscriptions_ != nullptr && subscriptions_->total() > 0; }
   Subscriptions& subscriptions();
+  Listener listener() const noexcept { return {host_.thread(), key_}; }
   /// Whether it speaks RESP2 and is subscribed to something.
   bool in_subscriber_mode() const noexcept { return version_ == RespVersion::resp2 && has_subscriptions(); }
   /// In the function of a command: instead of a reply from here, the owner's reply to this message. `words` live until
@@ -181,6 +190,9 @@ class Session {
   void forward(const CommandEntry& entry, Words words);
   void queue(const CommandEntry& entry, Words words);
   void forward_message(const CommandEntry& entry);
+  void send(const StepCommand& command);
+  void scatter(StepCommand command);
+  void take_reply(ReplySlot slot, std::string_view bytes);
   void take_page(ReplySlot slot, std::string_view bytes);
   void send_late_pushes();
   void refuse(const Error& error);
@@ -208,7 +220,13 @@ class Session {
   bool monitors_ = false;
   bool no_touch_ = false;
   std::vector<ReplySlot> waiting_;  // of commands that wait
-  bool large_open_ = false;         // a reply of any size is on its way: nothing else is executed meanwhile
+  /// Commands that several shards execute.
+  struct Scattered {
+    ReplySlot slot;
+    Gather gather;
+  };
+  std::vector<std::unique_ptr<Scattered>> scattered_;
+  bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
   bool executing_ = false;  // a command's reply is being written: pushes come behind it
   bool overflowed_ = false;

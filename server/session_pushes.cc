@@ -12,8 +12,8 @@ Subscriptions& Session::subscriptions() {
 }
 
 /// Behind all replies before it in RESP2, and until what was last subscribed to is confirmed; else between replies.
-void Session::push(std::string_view message) {
-  if (closing_ || overflowed_) return;
+void Session::push(ChannelKind kind, std::string_view name, std::string_view message) {
+  if (closing_ || overflowed_ || subscriptions_ == nullptr || !subscriptions_->of(kind).contains(name)) return;
   overflowed_ = replies_.bytes() + late_pushes_.size() + message.size() > kSubscriberBytesMax;
   if (overflowed_) return;
   const char first = version_ == RespVersion::resp3 ? '>' : '*';
@@ -44,7 +44,7 @@ void Session::ask_notices() {
   subscriptions_->page_slot = replies_.defer(false);
   subscriptions_->page_asked = true;
   const CommandEntry& entry = command_table()[static_cast<std::size_t>(CommandId::subscribe)];
-  host_.forward({&entry, {key_, subscriptions_->page_slot}, version_, words});
+  send({&entry, {key_, subscriptions_->page_slot}, version_, words});
 }
 
 void Session::take_page(ReplySlot slot, std::string_view bytes) {

@@ -79,7 +79,7 @@ StepResult Shard::run_one(const StepCommand& command, ThreadIndex from, const No
   const bool may_wait = waits_.size() < kWaitsMax;
   const StepResult result = step(inventory_, *command.entry, command.words, now, reply, !may_wait);
   if (result.waits) return park(command, from, now.hold + std::min(result.wait_timeout, kWaitMax)), result;
-  count(*command.entry, result, reply_[0] == '-');
+  if (!command.further) count(*command.entry, result, reply_[0] == '-');
   if (refuses(*command.entry, result)) {
     inventory_.views().tell(inventory_.item_at(result.item_index), from.value());
   }
@@ -100,6 +100,8 @@ void Shard::publish(const Now& now) {
   stats_.items_fenced.set(inventory_.fenced_count());
   stats_.gate_waiting.set(gate_.waiting());
   stats_.waits.set(waits_.size());
+  stats_.lookups_found.set(inventory_.lookups().found);
+  stats_.lookups_missed.set(inventory_.lookups().missed);
   stats_.groups_at_log.set(at_log_);
   const Millis lag = settings_.sweeps ? now.hold - std::min(now.hold, inventory_.next_due(now)) : Millis{};
   stats_.sweep_lag_ms.set(static_cast<std::uint64_t>(lag.count()));

@@ -75,8 +75,9 @@ void Shard::count_executed(const CommandEntry& exec) {
 
 /// A page of what does not sell. It rests on everything: it also tells what did not need to be told.
 void Shard::run_first_notices(const StepCommand& command, ThreadIndex from, const Now& now) {
-  std::uint64_t position = 0;
-  CHECK(parse_canonical(command.words[1], UINT64_MAX, position));
+  std::uint64_t cursor = 0;
+  CHECK(parse_canonical(command.words[1], UINT64_MAX, cursor));
+  std::uint64_t position = inventory_.place().position(cursor);
   const std::uint64_t end = inventory_.positions_end();
   const std::uint64_t page_end = std::min<std::uint64_t>(end, position + kNoticePageItems);
   std::string page = NoticePage::begin();
@@ -88,7 +89,7 @@ void Shard::run_first_notices(const StepCommand& command, ThreadIndex from, cons
     if (selling_of(*item) == Selling::reopened) continue;
     NoticePage::add(page, notice_json(make_notice(*item)));
   }
-  NoticePage::set_next(page, position < end ? position : 0);
+  NoticePage::set_next(page, inventory_.place().cursor(position, end));
   gate_.reply(from, command.address, inventory_.all_rest_on(), page);
 }
 

@@ -3,7 +3,7 @@
 #include "server/session.h"
 #include "server/session_commands.h"
 
-#include <algorithm>
+#include <cstdint>
 
 namespace holdfast {
 namespace {
@@ -24,26 +24,25 @@ void write_entry(const SlowLog::Entry& entry, ReplyWriter& reply) {
 }  // namespace
 
 void session_slowlog_get(Session& session, Words words, ReplyWriter& reply) {
-  const auto& entries = session.host().telemetry().slow_log.entries();
   std::size_t count = kShownByDefault;
   if (words.size() > 3) return reply.raw_error("ERR wrong number of arguments for 'slowlog|get' command");
   if (words.size() == 3) {
     std::int64_t wanted = 0;
     if (!parse_integer(words[2], wanted) || wanted < -1)
       return reply.raw_error("ERR count should be greater than or equal to -1");
-    count = wanted == -1 ? entries.size() : static_cast<std::size_t>(wanted);
+    count = wanted == -1 ? SIZE_MAX : static_cast<std::size_t>(wanted);
   }
-  count = std::min(count, entries.size());
-  reply.array(count);
-  for (std::size_t i = 0; i < count; ++i) write_entry(entries[i], reply);
+  const auto entries = session.host().telemetry().shared().slow_entries(count);
+  reply.array(entries.size());
+  for (const SlowLog::Entry& entry : entries) write_entry(entry, reply);
 }
 
 void session_slowlog_len(Session& session, Words, ReplyWriter& reply) {
-  reply.integer(static_cast<std::int64_t>(session.host().telemetry().slow_log.entries().size()));
+  reply.integer(static_cast<std::int64_t>(session.host().telemetry().shared().slow_count()));
 }
 
 void session_slowlog_reset(Session& session, Words, ReplyWriter& reply) {
-  session.host().telemetry().slow_log.reset();
+  session.host().telemetry().shared().reset_slow();
   reply.status("OK");
 }
 

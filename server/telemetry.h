@@ -1,49 +1,18 @@
-// What one thread notes about its work: the counters, and what SLOWLOG, LATENCY and INFO make of them. No I/O and no clock
-// of its own: the loop says when a turn began, when its reads, its batches and the turn itself ended. Time is measured
+// What one thread notes about its work: the counters, and what it adds to SLOWLOG and LATENCY. No I/O and no clock of its
+// own: the loop says when a turn began, when its reads, its batches and the turn itself ended. Time is measured
 // for a whole batch and shared evenly among its commands, so that no command costs a look at the clock. The thread's,
 // but for `stats`, which any thread may read.
 //
 //   began ---- reads: parsing, and commands of the connection ---- reads_end ---- batch ---- batch ---- writes ---- end
 #pragma once
 
-#include "server/latency_monitor.h"
 #include "server/message.h"
-#include "server/slow_log.h"
-#include "server/thread_stats.h"
+#include "server/shared_telemetry.h"
 #include "storage/clock.h"
-
-#include <memory>
 
 namespace holdfast {
 
 struct Options;
-
-/// What INFO tells of a command.
-struct CommandTotals {
-  std::uint64_t calls = 0;
-  std::uint64_t rejected = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t duration_ns = 0;
-  HistogramView duration;
-};
-
-/// What INFO tells of the whole.
-struct WorkTotals {
-  std::uint64_t requests = 0;
-  std::uint64_t error_replies = 0;
-  std::uint64_t connections_received = 0;
-  std::uint64_t connections_rejected = 0;
-  std::uint64_t input_bytes = 0;
-  std::uint64_t output_bytes = 0;
-  std::uint64_t expired = 0;
-  std::uint64_t reads = 0;
-  std::uint64_t writes = 0;
-  std::uint64_t clients_evicted = 0;
-  std::uint64_t clients_timed_out = 0;
-  std::uint64_t slow_subscribers = 0;
-  std::uint64_t wrong_secrets = 0;
-  std::uint64_t denied_commands = 0;
-};
 
 class Telemetry {
  public:
@@ -54,20 +23,12 @@ class Telemetry {
     std::string_view name;
   };
 
-  explicit Telemetry(const Options& options);
-  ~Telemetry();
+  /// Both outlive this.
+  Telemetry(const Options& options, SharedTelemetry& shared);
 
   ThreadStats stats;
-  SlowLog slow_log;
-  LatencyMonitor latency;
-
-  // Since the last reset (CONFIG RESETSTAT). Metrics never go back: they are `stats` itself.
-
-  CommandTotals totals(CommandId id) const;
-  WorkTotals totals() const;
-  /// Error replies by their first word, of those that there were.
-  std::vector<std::pair<std::string_view, std::uint64_t>> error_totals() const;
-  void reset();
+  /// Of all threads.
+  SharedTelemetry& shared() noexcept { return shared_; }
 
   // The turn, in this order.
 
@@ -77,9 +38,11 @@ class Telemetry {
   void note_session(const CommandEntry& command, Words words, bool failed, Client client);
   /// All is read; what follows is executed at this time.
   void end_reads(const ClockReading& reading);
-  /// A batch was executed until `boot`. Whether it is slow: then the caller adds it, knowing who sent it.
+  /// A batch was executed until `boot`. Whether it is slow: then the thread that knows who sent it adds slow_batch().
   bool note_batch(std::span<const StepCommand> commands, Nanos boot) noexcept;
-  void add_slow_batch(std::span<const StepCommand> commands, Client client);
+  /// An entry for the last batch, without its client. No words: nothing in it counts.
+  SlowLog::Entry slow_batch(std::span<const StepCommand> commands) const;
+  void add_slow(SlowLog::Entry entry, Client client);
   /// Replies on their way to the sockets.
   void note_replies(std::span<const ArrivalTally> arrivals);
   /// All is written. `flush_ns`: the longest flush since the last turn.
@@ -88,16 +51,14 @@ class Telemetry {
   bool worked() const noexcept { return worked_; }
 
  private:
-  struct Baseline;
-
-  void add_slow(const ClippedWords& words, Nanos took, Client client);
+  SlowLog::Entry entry_of(const ClippedWords& words, Nanos took) const;
   void share(std::size_t count, Nanos took, std::span<const std::uint16_t> touched) noexcept;
   void tally(CommandId id) noexcept;
   void note_latency(LatencyEvent event, Nanos took);
   bool is_slow(Nanos took) const noexcept;
 
   const Options& options_;
-  std::unique_ptr<Baseline> baseline_;
+  SharedTelemetry& shared_;
 
   Nanos began_{};
   Nanos batch_began_{};

@@ -90,6 +90,7 @@ struct ThreadStats {
   Counter connections;          // open now
   Counter input_buffer_bytes;   // held for them now
   Counter output_buffer_bytes;  // replies that wait now
+  Counter connection_bytes;     // all that they hold
 
   // Options that the scrape needs, as the thread last saw them: what may change while the server runs, it alone reads.
   Counter connections_limit;
@@ -103,8 +104,11 @@ struct ThreadStats {
   Counter items_fenced;
   Counter gate_waiting;
   Counter waits;
+  Counter lookups_found;  // items that commands asked for by name
+  Counter lookups_missed;
   Counter groups_at_log;
-  Counter commands_outstanding;
+  Counter commands_outstanding;  // of this thread's connections, at all owners
+  Counter commands_credit;       // that owners would still take
   Counter sweep_lag_ms;
   Counter hold_ms;
   Counter wall_ms;

@@ -150,18 +150,19 @@ void ViewKeeper::start(KeptFilter& filter, KeptView* kept, Sale* sale) {
 
 bool ViewKeeper::work(const Now& now) {
   std::uint32_t rows = kFilterRowsPerTurn;
-  for (std::size_t filters = 0; filters < kFiltersPerTurn && rows > 0 && !building_.empty(); ++filters) {
-    const Building built = building_.front();
-    if (!built.filter->build(rows)) break;
+  std::size_t finished = 0;
+  while (finished < kFiltersPerTurn && !building_.empty() && building_.front().filter->build(rows)) {
+    finish(building_.front());
     building_.pop_front();
-    finish(built, now);
+    ++finished;
   }
+  if (finished > 0) publish(now);
   return has_work();
 }
 
 /// The successor is whole. Views that show the filter before it are withdrawn first, and come back when what the
 /// successor shows, and leaves out, is durable.
-void ViewKeeper::finish(const Building& built, const Now& now) {
+void ViewKeeper::finish(const Building& built) {
   const auto withdraw_one = [&](Item& item) {
     if (item.view != nullptr) withdraw(*item.view);
   };
@@ -174,7 +175,6 @@ void ViewKeeper::finish(const Building& built, const Now& now) {
     withdraw_one(built.kept->item);
   }
   retire(nullptr, built.filter->take_next(rests_on), nullptr);
-  publish(now);
 }
 
 void ViewKeeper::see(const Now& now) {
@@ -233,7 +233,10 @@ void ViewKeeper::tell(const Item* item, std::size_t thread) {
   if (answered++ != 0) return;
   told_ = true;
   if (news_.size() <= thread) news_.resize(thread + 1);
-  news_[thread].push_back({item->named->name, kept.view.get()});
+  const auto is_told = [&](const ViewNews& one) { return one.view == kept.view.get(); };
+  if (std::none_of(news_[thread].begin(), news_[thread].end(), is_told)) {
+    news_[thread].push_back({item->named->name, kept.view.get()});
+  }
 }
 
 std::vector<ViewNews> ViewKeeper::take_news(std::size_t thread) {

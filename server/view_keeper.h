@@ -100,7 +100,7 @@ class ViewKeeper {
   void await(KeptView& kept);
   void add(const Item& item, const UserId& user, const ReservationId& id);
   void start(KeptFilter& filter, KeptView* kept, Sale* sale);
-  void finish(const Building& built, const Now& now);
+  void finish(const Building& built);
   bool try_publish(KeptView& kept, const Now& now);
   bool filters_ready(KeptView& kept);
   KeptFilter* users_of(KeptView& kept);

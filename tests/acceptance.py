@@ -42,6 +42,7 @@ def arguments():
     parser.add_argument("--only", choices=("core", "resp"), help="one of the two suites")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--shim", type=pathlib.Path, help="libholdfast_shim.so; adds the row about a server that is loading")
+    parser.add_argument("--shards", type=int, default=1, help="of every server")
     parser.add_argument("--fuzz-seconds", type=int, default=10, help="of mutated requests, after the resp cases")
     return parser.parse_args()
 
@@ -85,12 +86,12 @@ def listens(port):
 class Server:
     """A holdfastd on a free port, in a directory of its own, with a configuration file if one is given."""
 
-    def __init__(self, program, config="", folder=None, environment=None, until=None):
+    def __init__(self, args, config="", folder=None, environment=None, until=None):
         self.folder, self.port = folder or tempfile.mkdtemp(prefix="holdfast-acceptance-"), free_port()
         path = os.path.join(self.folder, "config.toml")
         with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             file.write(config)
-        words = [program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), "--config", path, *OFF]
+        words = [args.server, "--shards", str(args.shards), "--data-dir", os.path.join(self.folder, "data"), "--port", str(self.port), "--config", path, *OFF]
         self.process = subprocess.Popen(words, env={**os.environ, **(environment or {})})
         for _ in range(READY_SECONDS * 10):
             if (until or answers)(self.port):
@@ -120,12 +121,12 @@ class Server:
 def core(folder, args):
     script = str(folder / "core/suite.py")
     quick = ["--quick"] if args.quick else []
-    return run([sys.executable, script, "--server", shlex.join([str(args.server), *OFF]), *quick])
+    return run([sys.executable, script, "--server", shlex.join([str(args.server), *OFF]), "--shards", str(args.shards), *quick])
 
 
 def resp(folder, args):
     script, passed = str(folder / "resp/run.py"), True
-    server = Server(args.server)
+    server = Server(args)
     port = ["--port", str(server.port)]
     for mode in [RESP_MODES[0], RESP_MODES[-1]] if args.quick else RESP_MODES:
         passed &= run([sys.executable, script, *port, *mode])
@@ -136,7 +137,7 @@ def resp(folder, args):
 
 def resp_with_users(folder, args):
     """The same rows as a user with a password, and those that are only about users."""
-    server = Server(args.server, USERS)
+    server = Server(args, USERS)
     words = ["--port", str(server.port), "--password", PASSWORD]
     script = [sys.executable, str(folder / "resp/run.py"), *words]
     passed = run([*script, "--reader", ":".join(READER), "--maxclients", str(MAXCLIENTS)])
@@ -148,11 +149,11 @@ def resp_with_users(folder, args):
 
 def resp_while_loading(folder, args):
     """The row about a server that replays its log: the shim makes it wait for a segment."""
-    first = Server(args.server)
+    first = Server(args)
     environment = {"LD_PRELOAD": str(args.shim.resolve()), "HOLDFAST_SHIM_ROOT": os.path.join(first.folder, "data"),
                    "HOLDFAST_SHIM_DIR": first.folder, "HOLDFAST_SHIM_FAULTS": "open:segment-0000000001:1:delay=3000"}
     passed = first.stop(keep=True)
-    server = Server(args.server, folder=first.folder, environment=environment, until=listens)
+    server = Server(args, folder=first.folder, environment=environment, until=listens)
     passed &= run([sys.executable, str(folder / "resp/run.py"), "--port", str(server.port), "--loading"])
     return server.stop() and passed
 

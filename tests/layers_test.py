@@ -136,7 +136,7 @@ def main():
     tests = {path.stem for path in files if path.parts[0] == "tests"}
     for path in files:
         if path.name == "CMakeLists.txt":
-            tests.update(re.findall(r"holdfast_(?:script_)?test\((\w+)", pathlib.Path(path).read_text()))
+            tests.update(re.findall(r"holdfast_(?:script_|shards_)?test\((\w+)", pathlib.Path(path).read_text()))
     lengths, bodies = [], []
     for path in files:
         if path.suffix not in TEXT and path.parts[0] != ".ci":

@@ -7,14 +7,20 @@ cd "$(dirname "$0")/.."
 runs='
 crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
 crash-buffered | 200 | kills | the same on a file system without O_DIRECT, with flushes that fail | crash_buffered
+crash-shards |  200 | kills   | as crash, each start with another number of shards, 1 to 4 | crash_shards
 crash-disk   | 20000 | histories | five lives each of a log on the simulated disk, with power cuts, kills and failed flushes | crash_disk
 cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
+deadlock     |  600 | seconds | every connection asks every shard at full speed; all replies are counted | shards_load everybody --seconds
 fuzz-records |  600 | seconds | any records against the inventory, as the reader of a log would bring them | tests/fuzz.sh inventory_apply
 fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
 fuzz-server  |  600 | seconds | any bytes and commands from the table against the whole server in memory | tests/fuzz.sh server
 fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
+order-shards | 100000 | pairs | RELEASE and RESERVE on one connection while others are refused the same item | shards_load released --pairs
 property     |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
+race-shards  | 1000 | rounds  | 1,000 users for 100 units of ten items at once, on four shards | shards_load thousand --rounds
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
+shards       |    4 | shards  | every test of a real server with 1, 2, ... so many shards, acceptance and clients included | every_test_with_shards
+views        |   60 | seconds | refusals at full speed while units expire, each judged against the whole history | shards_load view --seconds
 '
 
 # kills N OPTION...: the crash test on the release build.
@@ -24,8 +30,38 @@ kills() {
     --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo \
     --flags='--segment-bytes 256KiB' --kills-per-log 10 "${@:2}"
 }
-crash() { kills "$1" --live-write 'write_durable:*'; }
+crash() { kills "$@" --live-write 'write_durable:*'; }
 crash_buffered() { kills "$1" --live-write 'sync:*' --always 'open_direct:*:1:EINVAL:sticky'; }
+
+crash_shards() { crash "$1" --shards 1,2,4,3; }
+
+# shards_load CASE OPTION AMOUNT
+shards_load() {
+  tests/run.sh --build-only
+  python3 tests/system/shards_load_test.py --server build/release/bin/holdfastd --only "$1" "$2" "$3"
+}
+
+every_test_with_shards() {
+  tests/run.sh --build-only
+  local bin=build/release/bin shim=build/release/tests/shim/libholdfast_shim.so shards name
+  for shards in $(seq "$1"); do
+    echo "== $shards shards"
+    local common=(--server "$bin/holdfastd" --shards "$shards")
+    for name in holdfastd messages admin redis_differential redis_tools metrics metrics_services; do
+      python3 "tests/system/${name}_test.py" "${common[@]}"
+    done
+    python3 tests/system/access_test.py "${common[@]}" --tools "$bin"
+    python3 tests/system/damaged_log_test.py "${common[@]}" --ctl "$bin/holdfastctl"
+    python3 tests/system/system_test.py "${common[@]}" --shim "$shim" --folder build/release
+    python3 tests/races/races_test.py "${common[@]}"
+    crash 50 --shards "$shards"
+    tests/acceptance.py "$bin/holdfastd" --shards "$shards" --shim "$shim"
+    tests/clients/run.py "${common[@]}"
+  done
+  for name in shards shards_commands shards_load; do
+    python3 "tests/system/${name}_test.py" --server "$bin/holdfastd"
+  done
+}
 
 crash_disk() {
   tests/run.sh --build-only

@@ -24,10 +24,10 @@ CLIENTS_AT_ONCE = 2
 INSTALLING = threading.Lock()  # not every registry's client likes company in its cache
 
 
-def measure(client, server_program, log):
+def measure(client, options, log):
     """The cells of a client: what works with nothing set is yes, what needs the option is option, the rest is no."""
     def run(mode):
-        with Server(server_program) as server:
+        with Server(options.server, options.shards) as server:
             scenario = Scenario(client, server, log, mode)
             return scenario.run(), scenario.why
     cells, why = run([])
@@ -53,8 +53,8 @@ def check(row, options):
         with INSTALLING:
             client.install()
         with open(os.path.join(client.work, "log"), "w") as log:
-            cells, why = measure(client, options.server, log)
-            with Server(options.server) as server:
+            cells, why = measure(client, options, log)
+            with Server(options.server, options.shards) as server:
                 wrong = differences(row, cells, why) + example(client, server, log)
     except Exception as failure:  # whatever it is, the other clients still run
         cells, wrong = dict.fromkeys(table.CELLS, "?"), [str(failure) if isinstance(failure, (Missing, Wrong)) else repr(failure)]
@@ -71,6 +71,7 @@ def print_matrix(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--server", required=True)
+    parser.add_argument("--shards", type=int, default=1, help="of the servers")
     parser.add_argument("--only", help="clients whose names contain this")
     parser.add_argument("--cache", default=os.environ.get("HOLDFAST_CLIENTS_CACHE", "build/clients"))
     options = parser.parse_args()

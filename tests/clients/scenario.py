@@ -24,8 +24,8 @@ ITEM, PAUSED, CLOSED = "item:1", "item:paused", "item:closed"
 class Server:
     """holdfastd on a port and a directory of its own, with three items; it can be restarted in place."""
 
-    def __init__(self, program):
-        self.program, self.port = os.path.abspath(program), free_port()
+    def __init__(self, program, shards):
+        self.program, self.shards, self.port = os.path.abspath(program), shards, free_port()
         self.folder = tempfile.TemporaryDirectory(prefix="holdfast-clients-")
         self.start()
         for item in (ITEM, PAUSED, CLOSED, "item:1001"):
@@ -42,7 +42,7 @@ class Server:
     def start(self):
         with open(os.path.join(self.folder.name, "output"), "ab") as output:
             self.process = subprocess.Popen([self.program, "--data-dir", os.path.join(self.folder.name, "data"), "--port", str(self.port),
-                                             "--metrics-port", "0"], stdout=output, stderr=output)
+                                             "--metrics-port", "0", "--shards", str(self.shards)], stdout=output, stderr=output)
         deadline = time.monotonic() + START_SECONDS
         while not self.serves():
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -35,6 +35,8 @@ def parse():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--load-seconds", type=float, default=0.3, help="longest time of load before a kill")
+    parser.add_argument("--shards", type=lambda text: [int(word) for word in text.split(",")], default=[1],
+                        help="of the server; several, as in 1,2,4: each start takes the next")
     parser.add_argument("--flags", default="", help="more options for the server, as one word: --flags='--segment-bytes 256KiB'")
     parser.add_argument("--live-write", help="call and suffix of writes of the live segment, such as write_durable:*; adds cycles in which one fails")
     parser.add_argument("--always", default="", help="rules of the shim for every life: open_direct:*:1:EINVAL:sticky is a file system without O_DIRECT")

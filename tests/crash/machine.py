@@ -1,4 +1,5 @@
 """The server under test on a disk that loses power: started under the shim, killed, its files put back as a power cut leaves them."""
+import itertools
 import os
 import random
 import shlex
@@ -36,6 +37,7 @@ class Machine:
 
     def __init__(self, options):
         self.options, self.process, self.address = options, None, None
+        self.shards = itertools.cycle(options.shards)
         self.folder = os.path.abspath(tempfile.mkdtemp(prefix="holdfast-crash-", dir=options.folder))
         self.data, self.side = os.path.join(self.folder, "data"), os.path.join(self.folder, "side")
         os.mkdir(self.side)
@@ -50,7 +52,7 @@ class Machine:
             environment |= {"LD_PRELOAD": os.path.abspath(self.options.shim), "HOLDFAST_SHIM_ROOT": self.data,
                             "HOLDFAST_SHIM_DIR": self.side, "HOLDFAST_SHIM_FAULTS": faults}
         command = [*shlex.split(self.options.server), "--data-dir", self.data, "--bind", "127.0.0.1", "--port", str(port),
-                   "--metrics-port", "0", *shlex.split(self.options.flags)]
+                   "--metrics-port", "0", "--shards", str(next(self.shards)), *shlex.split(self.options.flags)]
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 

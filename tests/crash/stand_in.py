@@ -226,6 +226,7 @@ if __name__ == "__main__":
     parser.add_argument("--bind", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--metrics-port", help="has none")
+    parser.add_argument("--shards", help="has none")
     parser.add_argument("--mutant", choices=MUTANTS)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     serve(parser.parse_args())

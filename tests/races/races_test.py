@@ -28,15 +28,16 @@ WINS_MIN = 100  # of each side of the race between confirm, release and expiry, 
 
 
 class Server:
-    def __init__(self, program, folder):
-        self.program, self.folder, self.process, self.address = program, folder, None, None
+    def __init__(self, program, folder, shards):
+        self.program, self.folder, self.shards, self.process, self.address = program, folder, shards, None, None
 
     def start(self):
         port = free_port()
         self.address = ("127.0.0.1", port)
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen(
-                [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(port), "--metrics-port", "0"],
+                [self.program, "--data-dir", os.path.join(self.folder, "data"), "--port", str(port), "--metrics-port", "0",
+                 "--shards", str(self.shards)],
                 stderr=output)
         deadline = time.monotonic() + START_SECONDS
         while not self.serves():
@@ -207,13 +208,14 @@ ALL = [Races.a_thousand_users_race_for_a_hundred_units, Races.one_user_asks_a_th
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
+    parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--only")
     options = parser.parse_args()
     print(f"seed {options.seed}")
     with tempfile.TemporaryDirectory(prefix="holdfast-races-") as folder:
-        server = Server(os.path.abspath(options.server), folder)
+        server = Server(os.path.abspath(options.server), folder, options.shards)
         server.start()
         try:
             races = Races(server, options.rounds, options.seed)

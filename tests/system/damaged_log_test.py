@@ -36,7 +36,7 @@ def judge(args, data, outcome):
         return f"log verify does not say what a repair would lose: {said!r}"
     if refused:
         # The records are random: an inventory may refuse one before the damage is reached.
-        status, said = run(args.server, "--data-dir", str(data), "--port", "1", "--metrics-port", "0")
+        status, said = run(args.server, "--data-dir", str(data), "--port", "1", "--metrics-port", "0", "--shards", str(args.shards))
         if status != 1 or "Nothing was changed" not in said:
             return f"holdfastd: exit status {status}, {said!r}"
     changed = [name for name, content in files_of(data).items() if before.get(name) != content]
@@ -47,6 +47,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True, help="path of holdfastd")
     parser.add_argument("--ctl", required=True, help="path of holdfastctl")
+    parser.add_argument("--shards", type=int, default=1, help="of holdfastd")
     args = parser.parse_args()
     passed = failed = 0
     for kept in sorted(GOLDEN.iterdir()):

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "crash"))
-from cases import arguments, run_cases  # noqa: E402
+from cases import CHOSEN, STARTED, arguments, run_cases, shard_flags  # noqa: E402
 from machine import free_port  # noqa: E402
 from resp import Connection, Lost, encode  # noqa: E402
 
@@ -35,8 +35,9 @@ class Server:
         limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None
         with open(self.path, "wb") as output:
             self.process = subprocess.Popen([program, "--data-dir", os.path.join(folder, "data"), "--port", str(self.port),
-                                             "--metrics-port", str(self.metrics_port), *flags],
+                                             "--metrics-port", str(self.metrics_port), *shard_flags(flags), *flags],
                                             stderr=output, env={**os.environ, **(environment or {})}, preexec_fn=limit)
+        STARTED.append(self.process)
 
     def output(self):
         with open(self.path, errors="replace") as file:
@@ -114,7 +115,7 @@ def one_line_says_what_runs_and_systemd_hears_of_it(program, folder):
         check(manager.recv(100) == b"READY=1", "READY=1")
         server.ready()
         line = server.output().strip().splitlines()[-1]
-        for part in ("127.0.0.1", str(server.port), "data", "everysec", "shards 1", " ms"):
+        for part in ("127.0.0.1", str(server.port), "data", "everysec", f"shards {CHOSEN.shards}", " ms"):
             check(part in line, "the line on stderr", part, line)
         server.stop()
         check(manager.recv(100) == b"STOPPING=1", "STOPPING=1")
@@ -228,15 +229,15 @@ def without_descriptors_it_waits_and_goes_on(program, folder):
 def an_idle_server_sleeps(program, folder):
     server = Server(program, folder)
     server.ready()
-    wakeups = 100
+    wakeups, most = 1000, 8 + 4 * (CHOSEN.shards - 1)
     for _ in range(10):  # the next segment is being prepared at first
         before = server.wakeups()
         select.select([], [], [], 3)  # a stretch of time to measure
         wakeups = min(wakeups, server.wakeups() - before)
-        if wakeups <= 8 or server.sanitized():
+        if wakeups <= most or server.sanitized():
             break
     # The runtime of a sanitizer has a thread of its own that wakes by the clock.
-    check(server.sanitized() or wakeups <= 8, "about one wake-up a second and thread, in 3 s", wakeups)
+    check(server.sanitized() or wakeups <= most, "about one wake-up a second and thread, in 3 s", wakeups)
     server.stop()
 
 

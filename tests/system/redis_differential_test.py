@@ -179,13 +179,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True, help="path of holdfastd")
     parser.add_argument("--redis", default="redis-server", help="a genuine Redis 7.0")
+    parser.add_argument("--shards", type=int, default=1, help="of holdfastd")
     parser.add_argument("--only", default="", help="conversations with this word")
     args = parser.parse_args()
     if not shutil.which(args.redis):
         raise SystemExit(f"{args.redis} is missing: apt-get install redis-server")
     with tempfile.TemporaryDirectory(prefix="holdfast-differential-") as folder:
         ports = free_port(), free_port()
-        with running(args.server, "--data-dir", f"{folder}/data", "--port", str(ports[0]), "--metrics-port", "0", port=ports[0]) as ours, \
+        with running(args.server, "--data-dir", f"{folder}/data", "--port", str(ports[0]), "--metrics-port", "0",
+                     "--shards", str(args.shards), port=ports[0]) as ours, \
                 running(args.redis, "--port", str(ports[1]), "--dir", folder, "--save", "", "--databases", "1", port=ports[1]) as genuine:
             passed, failed = compare(ours, genuine, args.only)
     print(f"{passed} passed, {failed} failed")

@@ -7,7 +7,6 @@
 Needs root: it mounts a small file system and makes time and mount namespaces of its own. Prints a line a case and
 "N passed, N failed"; exit status 1 when anything failed.
 """
-import argparse
 import contextlib
 import inspect
 import os
@@ -21,6 +20,7 @@ import types
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "crash"))
+from cases import CHOSEN, arguments  # noqa: E402
 from machine import Broken, Machine  # noqa: E402
 from resp import Connection, Refusal, as_map  # noqa: E402
 
@@ -34,7 +34,7 @@ def check(condition, what):
 
 
 def machine_of(server, folder, flags=""):
-    return Machine(types.SimpleNamespace(server=server, shim=None, undo=None, keep=False, flags=flags, folder=folder))
+    return Machine(types.SimpleNamespace(server=server, shim=None, undo=None, keep=False, flags=flags, folder=folder, shards=[CHOSEN.shards]))
 
 
 @contextlib.contextmanager
@@ -250,12 +250,11 @@ CASES = (boot_time_while_down_counts, wall_time_counts_after_a_reboot, a_long_st
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True, help="path of holdfastd")
+    parser = arguments(__doc__)
     parser.add_argument("--shim", required=True, help="path of libholdfast_shim.so")
     parser.add_argument("--folder", default=None, help="where temporary folders are made")
-    parser.add_argument("--only", default="", help="cases whose name has this word")
     args = parser.parse_args()
+    CHOSEN.shards = args.shards
     if os.geteuid() != 0:
         sys.exit("system_test.py: mounting and namespaces need root")
     server, failed, passed = os.path.abspath(args.server), 0, 0

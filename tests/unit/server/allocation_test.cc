@@ -1,5 +1,6 @@
 // Counts what the heap is asked for: nothing per command beyond growth, and nothing that stays when reservations come
 // and go. HOLDFAST_CYCLES=n cycles in the test of one user; tests/long.sh cycles runs ten million.
+#include "server/router.h"
 #include "server/step.h"
 #include "server/view_map.h"
 
@@ -223,6 +224,26 @@ TEST_CASE("allocation: fresh reservations take memory by chunks, segments and pa
   const std::uint64_t pages = 2 * kCommands * CellIndex::kCellBytes * 2 / CellPool::kPageBytes;
   MESSAGE(grown << " allocations, " << (bytes_live - bytes_before) / kCommands << " bytes a reservation");
   CHECK(grown <= chunks + segments + pages + 150);
+}
+
+TEST_CASE("allocation: the owner of a command is found without the heap") {
+  const Router router(64);
+  const auto route = [&router](std::initializer_list<std::string_view> words) {
+    const Words request(words.begin(), words.size());
+    const CommandEntry& entry = *find_command(request).value();
+    return router.route(entry, request).shard.value();
+  };
+  const std::size_t before = allocations;
+  std::size_t owners = 0;
+  for (std::uint64_t i = 0; i < kCommands; ++i) {
+    owners += route({"RESERVE", "{sale:77}item:1", NumberWord(i).view(), "ID", kId});
+    owners += route({"SISMEMBER", "{item:1001}:buyers", "u"});
+    owners += route({"GET", "foreign"});
+    owners += route({"MGET", "a:stock", "b:stock"});
+    owners += route({"SCAN", NumberWord(i).view()});
+  }
+  CHECK(allocations == before);
+  CHECK(owners > 0);
 }
 
 TEST_CASE("allocation: cycles of reserve and release by one user do not make memory grow") {

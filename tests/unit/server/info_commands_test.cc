@@ -97,9 +97,9 @@ TEST_CASE("info_commands: error replies are told apart by their code") {
   client.ask({"GET", "x"});
   client.session.answer(host.forwarded.at(0).address.slot, "-NOITEM x\r\n");
   using Totals = std::vector<std::pair<std::string_view, std::uint64_t>>;
-  CHECK(host.telemetry().error_totals() == Totals{{"ERR", 1}, {"NOITEM", 1}, {"NOPROTO", 1}});
+  CHECK(host.telemetry().shared().error_totals() == Totals{{"ERR", 1}, {"NOITEM", 1}, {"NOPROTO", 1}});
   CHECK(client.ask({"CONFIG", "RESETSTAT"}).ends_with("+OK\r\n"));
-  CHECK(host.telemetry().error_totals().empty());
+  CHECK(host.telemetry().shared().error_totals().empty());
 }
 
 TEST_CASE("info_commands: while loading, the time that is left is estimated from the bytes") {

@@ -39,8 +39,35 @@ TEST_CASE("command block: 64 commands or 4 KiB, and a larger command alone") {
   CHECK_FALSE(block.add({nullptr, {}, {}, small}));
 }
 
+TEST_CASE("mailbox: a block goes back to its sender when the receiver is done with it") {
+  Mailbox<ReplyBlock> mailbox(2);
+  CHECK(mailbox.empty());
+  mailbox.send(std::make_unique<ReplyBlock>());
+  CHECK_FALSE(mailbox.empty());
+  CHECK(mailbox.take_back() == nullptr);
+  auto block = mailbox.receive();
+  const ReplyBlock* const made = block.get();
+  mailbox.give_back(std::move(block));
+  CHECK(mailbox.take_back().get() == made);
+  CHECK(mailbox.take_back() == nullptr);
+}
+
+TEST_CASE("mailbox: a receiver that makes room sees that the sender waits for it, once") {
+  Mailbox<ReplyBlock> mailbox(1);
+  mailbox.send(std::make_unique<ReplyBlock>());
+  CHECK_FALSE(mailbox.sender_waits());
+  mailbox.send(std::make_unique<ReplyBlock>());
+  CHECK_FALSE(mailbox.outbox_empty());
+  CHECK(mailbox.receive() != nullptr);
+  CHECK(mailbox.sender_waits());
+  CHECK_FALSE(mailbox.sender_waits());
+  mailbox.flush();
+  CHECK(mailbox.outbox_empty());
+  CHECK(mailbox.receive() != nullptr);
+}
+
 TEST_CASE("mailbox: more blocks than the ring holds wait in the outbox, in order") {
-  Mailbox<ReplyBlock> mailbox;
+  Mailbox<ReplyBlock> mailbox(kMailboxBlocksMax);
   const std::size_t count = kMailboxBlocksMax * 2 + 3;
   for (std::size_t i = 0; i < count; ++i) {
     auto block = std::make_unique<ReplyBlock>();

@@ -10,15 +10,22 @@ namespace {
 
 constexpr int kTurnsMax = 100'000;
 
-Shard::Settings settings() {
+Shard::Settings settings(std::uint16_t index, std::uint16_t count) {
   Shard::Settings settings;
+  settings.index = ShardIndex(index);
+  settings.inventory.place = {settings.index, count};
   settings.group_bytes = 64_KiB;
   return settings;
 }
 
 }  // namespace
 
-ServerInMemory::ServerInMemory() : shard_(settings(), telemetry_.stats) { shard_.begin(); }
+ServerInMemory::ServerInMemory(std::uint16_t shards) : router_(shards), blocks_(shards) {
+  for (std::uint16_t i = 0; i < shards; ++i) {
+    shards_.push_back(std::make_unique<Shard>(settings(i, shards), telemetry_.stats));
+    shards_.back()->begin();
+  }
+}
 
 ServerInMemory::Peer ServerInMemory::connect() {
   const auto index = static_cast<std::uint32_t>(peers_.size());
@@ -34,9 +41,15 @@ bool ServerInMemory::turn() {
   bool moved = false;
   for (Connected& peer : peers_) read(peer, moved);
   moved |= ask_notices();
-  moved |= run_shard();
+  moved |= run_shards();
   moved |= commit();
-  for (const ItemNotice& notice : shard_.take_notices()) pubsub_.publish(kItemsChannel, notice_json(notice));
+  for (const auto& shard : shards_) {
+    for (const ItemNotice& notice : shard->take_notices()) {
+      for (Delivery& delivery : pubsub_.publish(kItemsChannel, notice_json(notice)).deliveries) {
+        deliver(std::move(delivery));
+      }
+    }
+  }
   moved |= answer_control();
   for (Connected& peer : peers_) write(peer, moved);
   return moved;
@@ -50,7 +63,9 @@ void ServerInMemory::settle() {
 void ServerInMemory::pass(Millis time) {
   now_.hold += time;
   now_.wall += time;
-  while (shard_.keep_time(now_)) commit();
+  for (const auto& shard : shards_) {
+    while (shard->keep_time(now_)) commit();
+  }
 }
 
 void ServerInMemory::read(Connected& peer, bool& moved) const {
@@ -79,18 +94,25 @@ void ServerInMemory::write(Connected& peer, bool& moved) {
 }
 
 /// Runs what the sessions forwarded, and gives the sessions the replies that are ready.
-bool ServerInMemory::run_shard() {
-  bool moved = !blocks_.empty();
-  shard_.set_noticing(pubsub_.wants_items());
-  const auto blocks = std::exchange(blocks_, {});
-  for (const auto& block : blocks) shard_.run(*block, ThreadIndex{}, now_);
-  if (Group* group = shard_.hand_over(); group != nullptr) at_log_.push_back(group);
-  while (auto replies = shard_.take_replies(ThreadIndex{})) {
+bool ServerInMemory::run_shards() {
+  bool moved = false;
+  for (std::size_t i = 0; i < shards_.size(); ++i) moved |= run_shard(i);
+  return moved;
+}
+
+bool ServerInMemory::run_shard(std::size_t index) {
+  Shard& shard = *shards_[index];
+  shard.set_noticing(pubsub_.wants_items());
+  const auto blocks = std::exchange(blocks_[index], {});
+  bool moved = !blocks.empty();
+  for (const auto& block : blocks) shard.run(*block, ThreadIndex{}, now_);
+  if (Group* group = shard.hand_over(); group != nullptr) at_log_.push_back(group);
+  while (auto replies = shard.take_replies(ThreadIndex{})) {
     for (std::size_t i = 0; i < replies->size(); ++i) {
       const ReplyBlock::Reply reply = replies->reply(i);
-      answer(reply.address, reply.bytes);
+      answer(reply.address, reply.bytes, ShardIndex(static_cast<std::uint16_t>(index)));
     }
-    shard_.give_back(std::move(replies));
+    shard.give_back(std::move(replies));
     moved = true;
   }
   return moved;
@@ -102,7 +124,7 @@ bool ServerInMemory::commit() {
   for (Group* group : std::exchange(at_log_, {})) {
     group->place(next_lsn_);
     next_lsn_ = Lsn(next_lsn_.value() + group->record_count());
-    shard_.committed(*group, now_);
+    shards_[group->shard().value()]->committed(*group, now_);
   }
   return true;
 }
@@ -137,14 +159,16 @@ bool ServerInMemory::ask_notices() {
   return asked;
 }
 
-void ServerInMemory::answer(ReplyAddress address, std::string_view bytes) {
+void ServerInMemory::answer(ReplyAddress address, std::string_view bytes, ShardIndex from) {
   Connected& peer = peers_[address.connection.index];
-  if (peer.session != nullptr) peer.session->answer(address.slot, bytes);
+  if (peer.session != nullptr) peer.session->answer(address.slot, bytes, from);
 }
 
-void ServerInMemory::push(ConnectionKey connection, std::string_view message) {
-  Connected& peer = peers_[connection.index];
-  if (peer.session != nullptr) peer.session->push(message);
+void ServerInMemory::deliver(Delivery delivery) {
+  for (const ConnectionKey connection : delivery.connections) {
+    Connected& peer = peers_[connection.index];
+    if (peer.session != nullptr) peer.session->push(delivery.kind, delivery.name, delivery.message);
+  }
 }
 
 ServerStatus ServerInMemory::status() {
@@ -161,11 +185,18 @@ ClockReading ServerInMemory::read_clock() {
   return {std::chrono::nanoseconds(now_.hold.time_since_epoch()), std::chrono::milliseconds(to_ms(now_.wall))};
 }
 
-void ServerInMemory::forward(const StepCommand& command) {
-  if (blocks_.empty()) blocks_.push_back(std::make_unique<CommandBlock>());
-  if (blocks_.back()->add(command)) return;
-  blocks_.push_back(std::make_unique<CommandBlock>());
-  CHECK(blocks_.back()->add(command));
+void ServerInMemory::forward(ShardIndex shard, const StepCommand& command) {
+  auto& blocks = blocks_[shard.value()];
+  if (blocks.empty()) blocks.push_back(std::make_unique<CommandBlock>());
+  if (blocks.back()->add(command)) return;
+  blocks.push_back(std::make_unique<CommandBlock>());
+  CHECK(blocks.back()->add(command));
+}
+
+void ServerInMemory::end_waits(ConnectionKey connection, WaitEnd how) {
+  for (std::uint16_t i = 0; i < shards_.size(); ++i) {
+    forward(ShardIndex(i), {nullptr, {connection, {}}, {}, {}, how});
+  }
 }
 
 }  // namespace holdfast::test

@@ -1,4 +1,4 @@
-// A whole server without sockets, disk and clock: sessions, the messages between them and a shard, the gate. Time stands
+// A whole server without sockets, disk and clock: sessions, the messages between them and the shards, the gates. Time stands
 // where the test puts it, the log is durable when the test says so; same bytes in, same bytes out. One thread.
 //
 //   ServerInMemory server;
@@ -15,11 +15,11 @@
 
 namespace holdfast::test {
 
-class ServerInMemory final : public SessionHost, public Subscribers {
+class ServerInMemory final : public SessionHost {
  public:
   using Peer = std::size_t;
 
-  ServerInMemory();
+  explicit ServerInMemory(std::uint16_t shards = 1);
 
   Peer connect();
   /// Bytes arrive at the server; nothing is executed before settle() or turn().
@@ -36,9 +36,7 @@ class ServerInMemory final : public SessionHost, public Subscribers {
   void set_log(bool on) noexcept { log_on_ = on; }
   void pass(Millis time);
 
-  Shard& shard() noexcept { return shard_; }
-
-  // SessionHost and Subscribers.
+  // SessionHost.
 
   const Options& options() const override { return options_; }
   void set_options(const Options& options) override { options_ = options; }
@@ -48,12 +46,14 @@ class ServerInMemory final : public SessionHost, public Subscribers {
   ClockReading read_clock() override;
   bool loading() const override { return false; }
   RequestBuffer& request_buffer() override { return *request_buffer_; }
-  void forward(const StepCommand& command) override;
+  const Router& router() const override { return router_; }
+  void forward(ShardIndex shard, const StepCommand& command) override;
   bool has_credit() const override { return true; }
   PubSub& pubsub() override { return pubsub_; }
-  void push(ConnectionKey connection, std::string_view message) override;
-  void forget(ConnectionKey connection) override { forward({nullptr, {connection, {}}, {}, {}, WaitEnd::forget}); }
-  void end_waits(ConnectionKey connection, WaitEnd how) override { forward({nullptr, {connection, {}}, {}, {}, how}); }
+  void deliver(Delivery delivery) override;
+  ThreadIndex thread() const override { return {}; }
+  void forget(ConnectionKey connection) override { end_waits(connection, WaitEnd::forget); }
+  void end_waits(ConnectionKey connection, WaitEnd how) override;
   Control& control() override { return control_; }
   Telemetry& telemetry() override { return telemetry_; }
   void shut_down() override {}
@@ -67,21 +67,24 @@ class ServerInMemory final : public SessionHost, public Subscribers {
 
   void read(Connected& peer, bool& moved) const;
   void write(Connected& peer, bool& moved);
-  bool run_shard();
+  bool run_shards();
+  bool run_shard(std::size_t index);
   bool commit();
   bool answer_control();
   bool ask_notices();
-  void answer(ReplyAddress address, std::string_view bytes);
+  void answer(ReplyAddress address, std::string_view bytes, ShardIndex from = {});
 
   Options options_;
-  Telemetry telemetry_{options_};
+  SharedTelemetry shared_;
+  Telemetry telemetry_{options_, shared_};
   Users users_;
   PlayedControl control_;
-  PubSub pubsub_{*this};
+  Router router_;
+  PubSub pubsub_;
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
   std::vector<Connected> peers_;
-  std::vector<std::unique_ptr<CommandBlock>> blocks_;
-  Shard shard_;
+  std::vector<std::vector<std::unique_ptr<CommandBlock>>> blocks_;  // by shard
+  std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Group*> at_log_;
   Lsn next_lsn_{1};
   bool log_on_ = true;

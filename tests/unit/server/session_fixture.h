@@ -5,6 +5,7 @@
 #include "server/options.h"
 #include "server/session.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -20,9 +21,10 @@ inline std::string request(std::initializer_list<std::string> words) {
 /// Keeps what commands ask of it for the test to look at and to answer.
 class PlayedControl final : public Control {
  public:
+  PlayedControl() : Control(monitoring) {}
   void order(ConnectionOrder order) override { orders.push_back(std::move(order)); }
   void wait(const ClientWait& wait) override { waits.push_back(wait); }
-  void monitor(ConnectionKey, bool on) override { monitored_ = on; }
+  void monitor(ConnectionKey, bool on) override { monitoring = on ? 1 : 0; }
   bool may_monitor() const override { return room_for_monitors; }
   void tell_monitors(std::string_view line) override { lines.emplace_back(line); }
   void shut_down() override { ++shutdowns; }
@@ -32,16 +34,22 @@ class PlayedControl final : public Control {
   std::vector<std::string> lines;
   bool room_for_monitors = true;
   int shutdowns = 0;
+  std::atomic<std::uint32_t> monitoring{0};
 };
 
-class PlayedHost final : public SessionHost, public Subscribers {
+class PlayedHost final : public SessionHost {
  public:
   struct Forwarded {
     CommandId id;
     ReplyAddress address;
     RespVersion version;
     std::vector<std::string> words;
+    ShardIndex shard{};
+    bool further = false;
   };
+
+  /// `shards`: that commands are forwarded to.
+  explicit PlayedHost(std::uint16_t shards = 1) : router_(shards) {}
 
   const Options& options() const override { return options_; }
   void set_options(const Options& options) override { options_ = options; }
@@ -54,17 +62,21 @@ class PlayedHost final : public SessionHost, public Subscribers {
   }
   bool loading() const override { return server.loading; }
   RequestBuffer& request_buffer() override { return *buffer_; }
-  void forward(const StepCommand& command) override {
+  const Router& router() const override { return router_; }
+  void forward(ShardIndex shard, const StepCommand& command) override {
     forwarded.push_back({command.entry->id, command.address, command.version,
-                         std::vector<std::string>(command.words.begin(), command.words.end())});
+                         std::vector<std::string>(command.words.begin(), command.words.end()), shard, command.further});
   }
   bool has_credit() const override { return credit; }
   PubSub& pubsub() override { return pubsub_; }
-  void push(ConnectionKey connection, std::string_view message) override {
+  void deliver(Delivery delivery) override {
     for (Session* session : sessions) {
-      if (session->key() == connection) session->push(message);
+      const auto& to = delivery.connections;
+      if (std::find(to.begin(), to.end(), session->key()) == to.end()) continue;
+      session->push(delivery.kind, delivery.name, delivery.message);
     }
   }
+  ThreadIndex thread() const override { return {}; }
   void forget(ConnectionKey) override {}
   void end_waits(ConnectionKey, WaitEnd) override {}
   Control& control() override { return played; }
@@ -80,8 +92,10 @@ class PlayedHost final : public SessionHost, public Subscribers {
 
  private:
   Options options_;
-  PubSub pubsub_{*this};
-  Telemetry telemetry_{options_};
+  Router router_;
+  PubSub pubsub_;
+  SharedTelemetry shared_;
+  Telemetry telemetry_{options_, shared_};
   std::unique_ptr<RequestBuffer> buffer_ = std::make_unique<RequestBuffer>();
 };
 

@@ -18,7 +18,8 @@ const CommandEntry& command(std::string_view name) {
 
 struct Bench {
   Options options;
-  Telemetry telemetry{options};
+  SharedTelemetry shared;
+  Telemetry telemetry{options, shared};
   std::vector<StepCommand> batch;
 
   void add(std::string_view name, std::size_t times) {
@@ -31,7 +32,7 @@ struct Bench {
     telemetry.stats.requests.add(batch.size());
     telemetry.end_reads({10us, 1'700'000'000s});
     const bool slow = telemetry.note_batch(batch, 10us + batch_took);
-    if (slow) telemetry.add_slow_batch(batch, {"127.0.0.1:1", "me"});
+    if (slow) telemetry.add_slow(telemetry.slow_batch(batch), {"127.0.0.1:1", "me"});
     return slow;
   }
 };
@@ -43,18 +44,18 @@ TEST_CASE("telemetry: a batch's time is shared evenly among its commands") {
   bench.add("RESERVE", 30);
   bench.add("CONFIRM", 10);
   bench.turn(80us);
-  const CommandTotals reserve = bench.telemetry.totals(CommandId::reserve);
+  const CommandTotals reserve = bench.shared.totals(CommandId::reserve);
   CHECK(reserve.calls == 30);
   CHECK(reserve.duration_ns == 60'000);
   CHECK(reserve.duration.count() == 30);
-  CHECK(bench.telemetry.totals(CommandId::confirm).duration_ns == 20'000);
+  CHECK(bench.shared.totals(CommandId::confirm).duration_ns == 20'000);
   std::string text;
-  write_commandstats(text, bench.telemetry);
+  write_commandstats(text, bench.shared);
   CHECK(text ==
         "cmdstat_reserve:calls=30,usec=60,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r\n"
         "cmdstat_confirm:calls=10,usec=20,usec_per_call=2.00,rejected_calls=0,failed_calls=0\r\n");
   text.clear();
-  write_latencystats(text, bench.telemetry);
+  write_latencystats(text, bench.shared);
   CHECK(text.starts_with("latency_percentiles_usec_reserve:p50=2.048,p99=2.048,p99.9=2.048\r\n"));
 }
 
@@ -64,9 +65,9 @@ TEST_CASE("telemetry: a command of the connection has its share of the reads") {
   bench.telemetry.stats.requests.add(4);
   const std::vector<std::string_view> words = {"PING"};
   bench.telemetry.note_session(**find_command(words), words, false, {"127.0.0.1:1", ""});
-  CHECK(bench.telemetry.totals(CommandId::ping).calls == 1);
+  CHECK(bench.shared.totals(CommandId::ping).calls == 1);
   bench.telemetry.end_reads({8us, 0s});
-  CHECK(bench.telemetry.totals(CommandId::ping).duration_ns == 2000);
+  CHECK(bench.shared.totals(CommandId::ping).duration_ns == 2000);
   bench.telemetry.end_turn(20us, 0);
   const auto session = static_cast<std::size_t>(LatencyClass::session);
   CHECK(bench.telemetry.stats.latency[session].view().sum == 20'000);
@@ -77,8 +78,8 @@ TEST_CASE("telemetry: a slow batch leaves one entry in the slow log, with the ti
   bench.add("RESERVE", 3);
   CHECK_FALSE(bench.turn(9'999us));
   CHECK(bench.turn(10'000us));
-  REQUIRE(bench.telemetry.slow_log.entries().size() == 1);
-  const SlowLog::Entry& entry = bench.telemetry.slow_log.entries().front();
+  REQUIRE(bench.shared.slow_count() == 1);
+  const SlowLog::Entry entry = bench.shared.slow_entries(1).front();
   CHECK(entry.duration_us == 10'000);
   CHECK(entry.unix_seconds == 1'700'000'000);
   CHECK(entry.words.back() == "... (time of a batch with 2 more commands)");
@@ -110,22 +111,23 @@ TEST_CASE("telemetry: events are kept from the threshold on, of a second the lon
   bench.add("RESERVE", 1);
   bench.turn(50ms);
   bench.telemetry.end_turn(60ms, 70'000'000);
-  CHECK(bench.telemetry.latency.series(LatencyEvent::turn).samples.empty());
+  CHECK(bench.shared.latency(LatencyEvent::turn).samples.empty());
   bench.options.latency_monitor_threshold = 50;
   bench.turn(40ms);
   bench.telemetry.end_turn(60ms, 70'000'000);
   bench.turn(45ms);
   bench.telemetry.end_turn(55ms, 0);
-  CHECK(bench.telemetry.latency.series(LatencyEvent::command).samples.empty());
-  const LatencyMonitor::Series& turn = bench.telemetry.latency.series(LatencyEvent::turn);
+  CHECK(bench.shared.latency(LatencyEvent::command).samples.empty());
+  const LatencyMonitor::Series turn = bench.shared.latency(LatencyEvent::turn);
   REQUIRE(turn.samples.size() == 1);
   CHECK(turn.samples[0].ms == 60);
-  CHECK(bench.telemetry.latency.series(LatencyEvent::flush).max_ms == 70);
-  for (std::int64_t second = 1; second < 200; ++second) bench.telemetry.latency.add(LatencyEvent::turn, {second, 1});
-  CHECK(turn.samples.size() == kLatencySamplesMax);
-  CHECK(turn.max_ms == 60);
-  CHECK(bench.telemetry.latency.reset(LatencyEvent::turn));
-  CHECK_FALSE(bench.telemetry.latency.reset(LatencyEvent::turn));
+  CHECK(bench.shared.latency(LatencyEvent::flush).max_ms == 70);
+  for (std::int64_t second = 1; second < 200; ++second) bench.shared.add_latency(LatencyEvent::turn, {second, 1});
+  const LatencyMonitor::Series later = bench.shared.latency(LatencyEvent::turn);
+  CHECK(later.samples.size() == kLatencySamplesMax);
+  CHECK(later.max_ms == 60);
+  CHECK(bench.shared.reset_latency(LatencyEvent::turn));
+  CHECK_FALSE(bench.shared.reset_latency(LatencyEvent::turn));
 }
 
 TEST_CASE("telemetry: a reset is for INFO, the counters themselves go on") {
@@ -134,16 +136,16 @@ TEST_CASE("telemetry: a reset is for INFO, the counters themselves go on") {
   bench.turn(4us);
   bench.telemetry.stats.count_error("-NOITEM there is none\r\n");
   bench.telemetry.stats.count_error("-NEVERSEEN x\r\n");
-  CHECK(bench.telemetry.totals().error_replies == 2);
+  CHECK(bench.shared.totals().error_replies == 2);
   using Totals = std::vector<std::pair<std::string_view, std::uint64_t>>;
-  CHECK(bench.telemetry.error_totals() == Totals{{"NOITEM", 1}, {"OTHER", 1}});
-  bench.telemetry.reset();
-  CHECK(bench.telemetry.totals().requests == 0);
-  CHECK(bench.telemetry.totals().error_replies == 0);
-  CHECK(bench.telemetry.error_totals().empty());
-  CHECK(bench.telemetry.totals(CommandId::reserve).duration.count() == 0);
+  CHECK(bench.shared.error_totals() == Totals{{"NOITEM", 1}, {"OTHER", 1}});
+  bench.shared.reset();
+  CHECK(bench.shared.totals().requests == 0);
+  CHECK(bench.shared.totals().error_replies == 0);
+  CHECK(bench.shared.error_totals().empty());
+  CHECK(bench.shared.totals(CommandId::reserve).duration.count() == 0);
   bench.turn(4us);
-  CHECK(bench.telemetry.totals(CommandId::reserve).calls == 4);
+  CHECK(bench.shared.totals(CommandId::reserve).calls == 4);
   CHECK(bench.telemetry.stats.commands[static_cast<std::size_t>(CommandId::reserve)].calls.value() == 8);
   CHECK(bench.telemetry.stats.errors[static_cast<std::size_t>(ErrorCode::no_item)].value() == 1);
   CHECK(bench.telemetry.stats.errors[kErrorCodes].value() == 1);
@@ -160,7 +162,7 @@ TEST_CASE("telemetry: codes that share their word on the wire are one") {
   CHECK(std::count(words.begin(), words.end(), "ERR") == 1);
   CHECK(std::count(words.begin(), words.end(), "UNBLOCKED") == 1);
   CHECK(words.back() == "OTHER");
-  CHECK(bench.telemetry.error_totals().size() == 2);
+  CHECK(bench.shared.error_totals().size() == 2);
 }
 
 TEST_CASE("telemetry: messages are no commands, and of EXEC the slow log keeps no words of what was queued") {
@@ -172,8 +174,8 @@ TEST_CASE("telemetry: messages are no commands, and of EXEC the slow log keeps n
   CHECK_FALSE(bench.turn(1s));
   bench.batch.push_back({entry(CommandId::exec), {}, RespVersion::resp2, packed});
   CHECK(bench.turn(1s));
-  CHECK(bench.telemetry.totals(CommandId::subscribe).calls == 0);
-  CHECK(bench.telemetry.totals(CommandId::exec).calls == 1);
-  REQUIRE(bench.telemetry.slow_log.entries().size() == 1);
-  CHECK(bench.telemetry.slow_log.entries().front().words == std::vector<std::string>{"EXEC"});
+  CHECK(bench.shared.totals(CommandId::subscribe).calls == 0);
+  CHECK(bench.shared.totals(CommandId::exec).calls == 1);
+  REQUIRE(bench.shared.slow_count() == 1);
+  CHECK(bench.shared.slow_entries(1).front().words == std::vector<std::string>{"EXEC"});
 }

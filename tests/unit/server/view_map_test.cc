@@ -28,7 +28,7 @@ struct Known {
     view.publish({{ReserveOutcome::sold_out, Sequence(7), 3, {}}, 2, std::chrono::nanoseconds(1000), &users, &ids});
     map.learn("item:1", &view);
   }
-  std::string ask(std::initializer_list<std::string_view> words, RespVersion version = RespVersion::resp2) {
+  std::string ask(std::initializer_list<std::string_view> words, RespVersion version = RespVersion::resp2) const {
     std::string bytes;
     ReplyWriter reply(bytes, version);
     const auto outcome = map.answer(Words(words.begin(), words.size()), kNow, reply);

@@ -24,7 +24,7 @@ class ViewScheduler {
   ViewScheduler& operator=(const ViewScheduler&) = delete;
 
   /// The first one is the owner.
-  void add(std::function<void()> task);
+  void add(std::function<void()> body);
   /// Runs all tasks to their ends.
   void run(const Choose& choose);
   /// Steps since the beginning: a clock that goes on whenever another task may have run.

@@ -76,13 +76,13 @@ TEST_CASE("view_schedules: a filter built anew forgets nobody whose release is n
        "@build", "@durable", "RESERVE {s}a 9"},
       {"ITEM SET {s}a TTL 5000 EXPECT 600000", "@seal", "RELEASE {s}b 2", "@durable", "@build", "@durable"},
       {{"RESERVE {s}a 2", "RESERVE {s}a 3"}}};
-  program.setup.push_back("RESERVE {s}b 2");
+  program.setup.emplace_back("RESERVE {s}b 2");
   // So many users come and go that their filter is to be built anew when it is looked at.
   for (int user = 100; user < 200; ++user) {
     program.setup.push_back(fmt::format("RESERVE {{s}}b {}", user));
     program.setup.push_back(fmt::format("RELEASE {{s}}b {}", user));
   }
-  program.setup.push_back("@durable");
+  program.setup.emplace_back("@durable");
   try_all(program, 3);
 }
 

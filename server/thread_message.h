@@ -1,0 +1,50 @@
+// What threads tell each other besides commands and replies. Values; they travel through a mailbox.
+#pragma once
+
+#include "server/control.h"
+#include "server/poller.h"
+#include "server/pubsub.h"
+#include "server/slow_log.h"
+
+#include <utility>
+#include <variant>
+
+namespace holdfast {
+
+/// A connection that was accepted and admitted: for the thread that will own it.
+struct Newcomer {
+  FileDescriptor socket;
+  std::uint64_t id = 0;
+  std::string address;
+  std::string local_address;
+};
+
+/// Something to do to the connections of a thread; it answers with an OrderPart.
+struct AskedOrder {
+  ConnectionOrder order;
+  ThreadIndex asker;
+  std::uint64_t ticket = 0;  // of the asker
+};
+
+/// What an order came to on one thread.
+struct OrderPart {
+  std::uint64_t ticket = 0;
+  std::uint64_t count = 0;  // of connections that it meant
+  std::string lines;
+  std::vector<std::pair<std::uint64_t, std::size_t>> ends;  // id, and where its line ends
+};
+
+/// For the connections of a thread that monitor.
+struct MonitorLine {
+  std::string text;
+};
+
+/// A batch that was slow, for the thread that knows who sent it.
+struct SlowBatch {
+  SlowLog::Entry entry;
+  ConnectionKey connection;
+};
+
+using ThreadMessage = std::variant<Newcomer, AskedOrder, OrderPart, MonitorLine, SlowBatch, Delivery>;
+
+}  // namespace holdfast
