@@ -30,6 +30,7 @@ Inventory::Inventory(const Settings& settings, RecordSink& sink)
       sink_(sink),
       id_maker_(settings.secret),
       pools_(id_maker_.seed(kRowSeed)),
+      views_(settings.views, settings.secret),
       by_name_(0, NameHash{id_maker_.seed(kNameSeed)}),
       sales_(0, NameHash{id_maker_.seed(kNameSeed)}) {
   number_from(ItemNumber(1));
@@ -76,6 +77,7 @@ StateHash Inventory::seal() {
 void Inventory::on_group_durable(GroupOrdinal group, Lsn first) {
   CHECK(group > durable_);
   durable_ = group;
+  views_.on_durable(group);
   if (pending_.empty() || pending_.front().group != group) return;
   PendingGroup done = std::move(pending_.front());
   pending_.erase(pending_.begin());
@@ -174,6 +176,7 @@ ReservationRecord Inventory::record_of(const Item& item, RowSlot slot, Reservati
 }
 
 Result<RowSlot> Inventory::change(Item& item, std::optional<RowSlot> slot, ReservationRecord record, const Now& now) {
+  views_.before_change(item);
   record.after = after(item, record.event, record.quantity.value(), record.write_off);
   const std::int64_t total = item.total - (record.write_off ? record.quantity.value() : 0);
   HOLDFAST_TRY(fence_if_broken(item, record.after, total, now));
@@ -205,6 +208,7 @@ ItemRecord Inventory::record_of(const Item& item, ItemEvent event) const {
 }
 
 Result<void> Inventory::change(Item& item, ItemRecord record, const Now& now) {
+  views_.before_change(item);
   HOLDFAST_TRY(fence_if_broken(item, record.after, record.total, now));
   const RecordStamp stamp = stamp_next(item, now);
   sink_.on_item(stamp, record);
@@ -285,6 +289,7 @@ InventoryMemory Inventory::shared_memory() const {
     memory.indexes += rows->directory_bytes();
   }
   memory.indexes += pools_.cells.bytes() + pools_.several.bytes();
+  memory.indexes += views_.bytes();
   memory.names = pools_.names.bytes();
   memory.others += named_.capacity() * sizeof(NamedItem) + due_.bytes() + windows_.bytes();
   for (const auto& group : pending_) memory.others += group.rows.capacity() * sizeof(PendingRow);

@@ -13,6 +13,7 @@
 #include "server/outcomes.h"
 #include "server/requests.h"
 #include "server/shard_place.h"
+#include "server/view_keeper.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -65,6 +66,8 @@ class Inventory final : public RecordVisitor {
     std::optional<std::uint64_t> ended_max{};
     /// Whether INCRBY and DECRBY are allowed while there are reservations.
     bool redis_view_adjusts = false;
+    /// Whether refusals are published, so that other threads can answer them.
+    bool views = true;
     /// The shard that this is the inventory of.
     ShardPlace place{};
   };
@@ -108,6 +111,10 @@ class Inventory final : public RecordVisitor {
   /// The same for a reply about what items there are.
   GroupOrdinal all_rest_on() const noexcept { return not_durable(changed_); }
   bool is_durable(const Row& row) const noexcept { return row.pending_group() <= durable_; }
+
+  /// The views of the items, by which other threads refuse without asking.
+  ViewKeeper& views() noexcept { return views_; }
+  const ViewKeeper& views() const noexcept { return views_; }
 
   /// While a reason is given, RESERVE takes no new reservation and answers -OVERLOADED with it; ids that are known and
   /// refusals are answered as always. Empty: none.
@@ -265,6 +272,7 @@ class Inventory final : public RecordVisitor {
   bool within_limit(const Item& item, const UserId& user, const UserRows& rows, std::int64_t quantity) const;
   Result<bool> limit_allows(Item& item, const UserId& user, std::int64_t quantity, const Now& now);
   Result<bool> has_available(Item& item, std::int64_t quantity, const Now& now);
+  ReserveAnswer refuse(Item& item, ReserveOutcome outcome, const Now& now);
   ReserveAnswer newest_live(const Item& item, const UserId& user) const;
   Result<ReserveAnswer> known_id(const Item& item, RowSlot slot, const ReserveRequest& request) const;
 
@@ -294,6 +302,7 @@ class Inventory final : public RecordVisitor {
   RecordSink& sink_;
   IdMaker id_maker_;
   RowPools pools_;
+  ViewKeeper views_;
 
   struct NameHash {
     using is_transparent = void;

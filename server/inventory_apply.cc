@@ -113,6 +113,7 @@ RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordSt
   if (became_live && item.sale != nullptr) {
     item.sale->add(record.user, item.number, *slot, record.quantity.value());
   }
+  if (became_live) views_.became_live(item, record.user, record.id);
   if (record.deadline) wake_at(item, *record.deadline);
   item.counters = record.after;
   if (record.write_off) item.total -= record.quantity.value();

@@ -78,6 +78,8 @@ Result<void> Inventory::load_version(const LoadRequest& request, ItemVersion ver
   record.after.available = request.definition.stock;
   record.total = request.definition.stock;
   const RecordStamp stamp{Lsn(), now.hold, now.wall, next_item_number(), Sequence(1)};
+  const auto known = by_name_.find(record.name);
+  if (known != by_name_.end() && known->second->item != nullptr) views_.before_change(*known->second->item);
   sink_.on_item(stamp, record);
   Item& item = apply_load(stamp, record);
   note_change(item, stamp.sequence, open_);
@@ -155,6 +157,7 @@ Item& Inventory::apply_load(const RecordStamp& stamp, const ItemRecord& record) 
 }
 
 void Inventory::remove_item(Item& item) {
+  views_.remove(item);
   if (item.sale != nullptr) leave_sale(item);
   if (item.fenced) --fenced_count_;
   hash_ -= item.hash;
@@ -190,7 +193,10 @@ void Inventory::leave_sale(Item& item) {
   sale.changed = std::max(sale.changed, open_);
   std::erase(sale.items, &item);
   item.sale = nullptr;
-  if (sale.items.empty()) sales_.erase(sales_.find(sale.tag()));
+  views_.left(sale);
+  if (!sale.items.empty()) return;
+  views_.remove(sale);
+  sales_.erase(sales_.find(sale.tag()));
 }
 
 }  // namespace holdfast

@@ -18,20 +18,10 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   if (!*allowed) {
     return request.details ? newest_live(item, request.user) : ReserveAnswer{ReserveOutcome::limit_reached, &item, {}};
   }
-  switch (item.state) {
-    case ItemState::closed:
-      return ReserveAnswer{ReserveOutcome::closed, &item, {}};
-    case ItemState::paused:
-      return ReserveAnswer{ReserveOutcome::paused, &item, {}};
-    case ItemState::draft:
-    case ItemState::ready:
-      return ReserveAnswer{ReserveOutcome::not_open, &item, {}};
-    case ItemState::open:
-      break;
-  }
+  if (item.state != ItemState::open) return refuse(item, state_refusal(item.state), now);
   const auto available = has_available(item, request.quantity, now);
   if (!available) return available.error();
-  if (!*available) return ReserveAnswer{ReserveOutcome::sold_out, &item, {}};
+  if (!*available) return refuse(item, ReserveOutcome::sold_out, now);
   if (!overloaded_.empty()) return Error(ErrorCode::overloaded, overloaded_);
   HOLDFAST_TRY(may_go_on(item));
 
@@ -49,6 +39,12 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   const auto slot = change(item, {}, record, now);
   if (!slot) return slot.error();
   return ReserveAnswer{ReserveOutcome::taken, &item, *slot};
+}
+
+/// Refused by what the item is: others are told, so that they need not ask.
+ReserveAnswer Inventory::refuse(Item& item, ReserveOutcome outcome, const Now& now) {
+  views_.refused(item, now);
+  return {outcome, &item, {}};
 }
 
 Result<ReserveAnswer> Inventory::known_id(const Item& item, RowSlot slot, const ReserveRequest& request) const {

@@ -82,6 +82,7 @@ void Inventory::forget_ended(Item& item, const Now& now, std::uint64_t kept_max,
     const bool too_many = item.rows->ended_count() > kept_max;
     const bool too_old = item.rows->ended_at(*oldest) + settings_.ended_retention <= now.hold;
     if (!too_many && !too_old) break;
+    if (record.count == 0) views_.before_change(item);
     record.through = item.rows->row(*oldest).sequence();
     item.rows->forget(*oldest);
     if (++record.count == kForgetMax) flush();
@@ -133,9 +134,7 @@ void Inventory::schedule(Item& item) {
 }
 
 void Inventory::schedule_window(const Item& item) {
-  WallTime next;
-  if (item.state == ItemState::ready) next = item.definition.opens_at;
-  if (item.state == ItemState::open || item.state == ItemState::paused) next = item.definition.closes_at;
+  const WallTime next = next_window(item);
   windows_.set(item.index,
                item.fenced || next == WallTime() ? MinimumTree::kNever : static_cast<std::uint64_t>(to_ms(next)));
 }

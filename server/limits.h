@@ -76,6 +76,20 @@ inline constexpr std::size_t kSubscriberBytesMax = 8_MiB;
 inline constexpr std::size_t kNoticePageItems = 256;
 inline constexpr std::size_t kNoticeRoomBytes = 64_KiB;
 
+// Views: refusals by other threads than the owner's.
+
+/// Rows that are looked at in a turn to build filters, and filters that are finished in it.
+inline constexpr std::uint32_t kFilterRowsPerTurn = 8192;
+inline constexpr std::size_t kFiltersPerTurn = 64;
+/// Nothing is published that ends sooner.
+inline constexpr Millis kViewLifeMin{1};
+/// When the wall clock moves so much against the hold clock, everything that was published is withdrawn.
+inline constexpr Millis kClockStepMax{10};
+/// Views that a thread keeps; one more displaces another.
+inline constexpr std::size_t kViewsKnownMax = 16'384;
+/// A thread that had so many more refusals of an item by its owner is told of the view again.
+inline constexpr std::uint32_t kTellAgainAfter = 1024;
+
 // Transactions.
 
 /// Commands between MULTI and EXEC.

@@ -1,5 +1,7 @@
 #include "server/replies.h"
 
+#include "server/refusal.h"
+
 namespace holdfast {
 namespace {
 
@@ -114,30 +116,23 @@ void write_reservation(StepContext& context, const Item& item, RowSlot slot) {
 
 void write_reserve_details(StepContext& context, const Item& item, const ReserveAnswer& answer) {
   const bool success = reply_number(answer.outcome) == 0;
-  const bool not_open = answer.outcome == ReserveOutcome::not_open;
-  const bool sold_out = answer.outcome == ReserveOutcome::sold_out;
-  context.reply.map(3 + (success ? 5U : answer.slot ? 3U : 0U) + (not_open || sold_out ? 1U : 0U));
+  if (!answer.slot) {
+    const Refusal refusal{answer.outcome, item.sequence, item.counters.reserved, item.definition.opens_at};
+    return write_refusal(context.reply, refusal, true, context.now.wall);
+  }
+  context.reply.map(success ? 8 : 6);
   Fields fields(context.reply);
   fields.number("result", success ? item.counters.available : reply_number(answer.outcome))
       .text("reason", reason_word(answer.outcome))
       .number("sequence", signed_number(item.sequence.value()));
-  if (answer.slot) {
-    const Row& row = answer.owner->rows->row(*answer.slot);
-    fields.id("id", row.id).text("state", state_name(row.state()));
-    if (success) {
-      fields.number("quantity", item.rows->quantity(*answer.slot)).number("available", item.counters.available);
-      write_deadline(fields, context, item, *answer.slot, false);
-    } else {
-      fields.text("item", answer.owner->named->name);
-    }
+  const Row& row = answer.owner->rows->row(*answer.slot);
+  fields.id("id", row.id).text("state", state_name(row.state()));
+  if (!success) {
+    fields.text("item", answer.owner->named->name);
+    return;
   }
-  if (sold_out) fields.number("reserved", item.counters.reserved);
-  if (!not_open) return;
-  if (item.definition.opens_at == WallTime()) {
-    fields.null("opens-in");
-  } else {
-    fields.number("opens-in", std::max<std::int64_t>((item.definition.opens_at - context.now.wall).count(), 0));
-  }
+  fields.number("quantity", item.rows->quantity(*answer.slot)).number("available", item.counters.available);
+  write_deadline(fields, context, item, *answer.slot, false);
 }
 
 Stage stage_of(const Inventory& inventory, const Row& row) {

@@ -61,6 +61,7 @@ Result<ReserveRequest> parse_reserve(Words words) {
       request.ttl = Millis(options.number(1, kTtlWordMax));
     } else if (options.take("TOKEN", 3)) {
       options.value();  // no item has tokens: ignored
+      request.token = true;
     } else if (options.take("DETAILS", 4)) {
       request.details = true;
     } else {

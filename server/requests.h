@@ -24,6 +24,7 @@ struct ReserveRequest {
   std::optional<ReservationId> id{};
   std::optional<Millis> ttl{};
   bool details = false;
+  bool token = false;  // a TOKEN was given
 };
 
 /// CONFIRM, RELEASE, REFUND, EXTEND.

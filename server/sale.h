@@ -10,6 +10,7 @@
 namespace holdfast {
 
 struct Item;
+class KeptFilter;
 
 class Sale {
  public:
@@ -24,8 +25,12 @@ class Sale {
   /// The item of the user's newest live reservation, where that is known: none once that one has ended.
   ItemNumber newest_item(const UserId& user) const;
 
+  /// Users with a live reservation.
+  std::uint64_t live_users() const noexcept { return users_.size(); }
+
   std::vector<Item*> items;
-  GroupOrdinal changed;  // the newest group in which one of the items changed
+  KeptFilter* users_filter = nullptr;  // the view keeper's; none before an item's first refusal
+  GroupOrdinal changed;                // the newest group in which one of the items changed
 
  private:
   struct Entry {

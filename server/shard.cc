@@ -6,6 +6,16 @@
 #include <algorithm>
 
 namespace holdfast {
+namespace {
+
+/// Whether a RESERVE was refused, so that its thread may be told why without asking the next time.
+bool refuses(const CommandEntry& entry, const StepResult& result) noexcept {
+  return entry.id == CommandId::reserve && result.item != ItemNumber() &&
+         static_cast<ReserveOutcome>(result.outcome) >= ReserveOutcome::limit_reached &&
+         static_cast<ReserveOutcome>(result.outcome) < ReserveOutcome::taken;
+}
+
+}  // namespace
 
 RecordPosition Shard::OpenGroup::on_item(const RecordStamp& stamp, const ItemRecord& record) {
   return group->on_item(stamp, record);
@@ -70,6 +80,9 @@ StepResult Shard::run_one(const StepCommand& command, ThreadIndex from, const No
   const StepResult result = step(inventory_, *command.entry, command.words, now, reply, !may_wait);
   if (result.waits) return park(command, from, now.hold + std::min(result.wait_timeout, kWaitMax)), result;
   if (!command.further) count(*command.entry, result, reply_[0] == '-');
+  if (refuses(*command.entry, result)) {
+    inventory_.views().tell(inventory_.item_at(result.item_index), from.value());
+  }
   gate_.reply(from, command.address, result.rests_on, reply_,
               {arrived, static_cast<std::size_t>(latency_class(*command.entry))});
   return result;
@@ -82,6 +95,7 @@ void Shard::count(const CommandEntry& entry, const StepResult& result, bool fail
 }
 
 void Shard::publish(const Now& now) {
+  inventory_.views().see(now);
   stats_.items.set(inventory_.item_count());
   stats_.items_fenced.set(inventory_.fenced_count());
   stats_.gate_waiting.set(gate_.waiting());
@@ -97,10 +111,13 @@ void Shard::publish(const Now& now) {
 
 bool Shard::keep_time(const Now& now) {
   if (waits_due_ <= now.hold) ask_waits(now, false);
-  return settings_.sweeps && inventory_.next_due(now) <= now.hold && inventory_.sweep(now);
+  const bool builds = inventory_.views().work(now);
+  const bool sweeps = settings_.sweeps && inventory_.next_due(now) <= now.hold && inventory_.sweep(now);
+  return builds || sweeps;
 }
 
 HoldTime Shard::next_due(const Now& now) const {
+  if (inventory_.views().has_work()) return std::min(waits_due_, now.hold);
   return settings_.sweeps ? std::min(waits_due_, inventory_.next_due(now)) : waits_due_;
 }
 
@@ -125,6 +142,7 @@ void Shard::committed(Group& group, const Now& now) {
   CHECK(at_log_ > 0);
   --at_log_;
   inventory_.on_group_durable(group.ordinal(), group.first_lsn());
+  inventory_.views().publish(now);
   gate_.release(group.ordinal());
   release_notices(group.ordinal());
   spare_groups_.push_back(&group);
@@ -158,7 +176,10 @@ void Shard::ask_waits(const Now& now, bool end_all) {
   }
 }
 
-void Shard::end_waits(const Now& now) { ask_waits(now, true); }
+void Shard::end_waits(const Now& now) {
+  inventory_.views().end();
+  ask_waits(now, true);
+}
 
 void Shard::forget_watch(ConnectionKey connection, ThreadIndex from) {
   auto& watches = watches_[from.value()];

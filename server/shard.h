@@ -56,8 +56,15 @@ class Shard {
   std::unique_ptr<ReplyBlock> take_replies(ThreadIndex thread) { return gate_.take(thread); }
   void give_back(std::unique_ptr<ReplyBlock> block) { gate_.give_back(std::move(block)); }
 
-  /// Answers every RESERVATION WAIT as things stand: the server stops.
+  /// Answers every RESERVATION WAIT as things stand, and withdraws all views: the server stops.
   void end_waits(const Now& now);
+
+  /// Views of items that a thread is to know: those whose refusals it was answered here. They travel with its replies, or
+  /// after them, and before anything that take_retired gives later.
+  std::vector<ViewNews> take_view_news(ThreadIndex thread) { return inventory_.views().take_news(thread.value()); }
+  /// What every thread is to forget; the memory is freed when all have answered, told by `reclaim`.
+  std::vector<RetiredView> take_retired() { return inventory_.views().take_retired(); }
+  void reclaim(RetireTicket ticket) { inventory_.views().reclaim(ticket); }
 
   /// Whether somebody listens to holdfast:items: what changes from here on is noted.
   void set_noticing(bool on) { inventory_.set_noticing(on); }
@@ -69,7 +76,7 @@ class Shard {
   std::size_t gate_waiting() const noexcept { return gate_.waiting(); }
   /// The items that commands ask for most.
   const BusyItems& busy_items() const noexcept { return busy_; }
-  /// Tells the thread's statistics how things stand; O(1).
+  /// Tells the thread's statistics how things stand, and the views how the clocks do; O(1). Once a turn.
   void publish(const Now& now);
   /// Whether no record and no reply waits for the log.
   bool idle() const noexcept { return open_->empty() && at_log_ == 0 && gate_.waiting() == 0; }

@@ -12,6 +12,14 @@ constexpr std::uint32_t units_for(std::size_t bytes, std::uint32_t unit_bytes) n
 
 }  // namespace
 
+std::uint64_t hash_user(const UserId& user, std::uint64_t seed) noexcept {
+  if (user.kind() == UserId::Kind::number) {
+    const std::uint64_t number = user.number();
+    return XXH3_64bits_withSeed(&number, sizeof(number), seed);
+  }
+  return XXH3_64bits_withSeed(user.bytes().data(), user.bytes().size(), seed + 1);
+}
+
 UserRef UserNames::store(const UserId& user) {
   if (user.kind() == UserId::Kind::number) return {user.number(), user.kind()};
   const std::string_view bytes = user.bytes();
@@ -41,14 +49,6 @@ bool UserNames::is_user_of(UserRef ref, const UserId& user) const noexcept {
   if (ref.kind != user.kind()) return false;
   if (user.kind() == UserId::Kind::number) return ref.value == user.number();
   return user_of(ref) == user;
-}
-
-std::uint64_t UserNames::hash(const UserId& user) const noexcept {
-  if (user.kind() == UserId::Kind::number) {
-    const std::uint64_t number = user.number();
-    return XXH3_64bits_withSeed(&number, sizeof(number), seed_);
-  }
-  return XXH3_64bits_withSeed(user.bytes().data(), user.bytes().size(), seed_ + 1);
 }
 
 }  // namespace holdfast

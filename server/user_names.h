@@ -7,9 +7,12 @@
 
 namespace holdfast {
 
+/// A hash of who the user is. `seed` is secret, so that nobody can choose users that collide.
+std::uint64_t hash_user(const UserId& user, std::uint64_t seed) noexcept;
+
 class UserNames {
  public:
-  /// `seed` is secret, so that nobody can choose users that collide.
+  /// `seed` is hash_user's.
   explicit UserNames(std::uint64_t seed) : seed_(seed) {}
 
   /// Keeps the user.
@@ -19,7 +22,7 @@ class UserNames {
   /// A view that is valid until the user is released.
   UserId user_of(UserRef user) const noexcept;
   bool is_user_of(UserRef ref, const UserId& user) const noexcept;
-  std::uint64_t hash(const UserId& user) const noexcept;
+  std::uint64_t hash(const UserId& user) const noexcept { return hash_user(user, seed_); }
   std::size_t bytes() const noexcept { return pool_.bytes(); }
 
  private:

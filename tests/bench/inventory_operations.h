@@ -31,6 +31,12 @@ inline std::unique_ptr<Table> sold_out(std::uint64_t rows) {
   return table;
 }
 
+inline std::unique_ptr<Table> sold_out_and_known(std::uint64_t rows) {
+  auto table = sold_out(rows);
+  table->make_known();
+  return table;
+}
+
 inline std::unique_ptr<Table> selling_in_sale(std::uint64_t rows) {
   auto table = std::make_unique<Table>(static_cast<std::int64_t>(4 * rows), LimitScope::sale);
   table->fill(0, rows);
@@ -65,10 +71,29 @@ inline void run_step(Table& table, std::uint64_t n, std::string_view user, std::
   if (n % Table::kGroupCommands == 0) table.commit();
 }
 
+/// The same by a thread that does not own the item, from the item's view. The few ids that are taken for known ones go
+/// to the owner and cost his step on top.
+inline void run_view(Table& table, std::uint64_t n, std::string_view user, std::string_view expected) {
+  const auto id = id_at(n).text();
+  const std::string_view words[] = {"RESERVE", "{bench}item", user, "ID", {id.data(), id.size()}};
+  static std::string out;
+  out.clear();
+  ReplyWriter reply(out, RespVersion::resp2);
+  CHECK((*find_command(words))->id == CommandId::reserve);
+  if (!table.views().answer(words, ViewTime::of(table.now()), reply)) return run_step(table, n, user, expected);
+  CHECK(out.starts_with(expected));
+}
+
 inline constexpr Operation kOperations[] = {
     {"refusal_sold_out", sold_out,
      [](Table& table, std::uint64_t rows, std::uint64_t n) {
        expect(table, n, table.reserve(rows + n), ReserveOutcome::sold_out);
+     }},
+    {"refusal_view", sold_out_and_known,
+     [](Table& table, std::uint64_t rows, std::uint64_t n) {
+       const ReserveRequest request{table.item().name(), user_at(rows + n), 1, id_at(rows + n)};
+       const auto refusal = table.views().look(request, ViewTime::of(table.now()));
+       CHECK(!refusal || refusal->outcome == ReserveOutcome::sold_out);
      }},
     {"refusal_limit", selling,
      [](Table& table, std::uint64_t rows, std::uint64_t n) {
@@ -108,6 +133,8 @@ inline constexpr Operation kOperations[] = {
      }},
     {"step_refusal", sold_out,
      [](Table& table, std::uint64_t rows, std::uint64_t n) { run_step(table, rows + n, "9000000000000000", ":-1"); }},
+    {"view_refusal", sold_out_and_known,
+     [](Table& table, std::uint64_t rows, std::uint64_t n) { run_view(table, rows + n, "9000000000000000", ":-1"); }},
     {"step_success", selling,
      [](Table& table, std::uint64_t rows, std::uint64_t n) {
        const std::string user = user_at(rows + n).text();

@@ -4,6 +4,7 @@
 
 #include "protocol/check.h"
 #include "server/inventory.h"
+#include "server/view_map.h"
 
 #include <cstring>
 
@@ -80,17 +81,31 @@ class Table {
   void commit() {
     inventory_.seal();
     inventory_.on_group_durable(group_, Lsn(lsn_));
+    inventory_.views().publish(now_);
     lsn_ += sink_.position();
     sink_.begin();
     group_ = group_.next();
     inventory_.open_group(group_);
   }
 
+  /// Publishes a refusal of the item, and lets `views` know of it. REQUIRES: it is sold out.
+  void make_known() {
+    CHECK(reserve(UINT32_MAX)->outcome == ReserveOutcome::sold_out);
+    while (inventory_.views().work(now_)) continue;
+    commit();
+    inventory_.views().tell(item_, 0);
+    for (const ViewNews& news : inventory_.views().take_news(0)) views_.learn(news.item, news.view);
+    CHECK(views_.size() == 1);
+  }
+  /// What a thread knows that does not own the item.
+  const ViewMap& views() const noexcept { return views_; }
+
   static constexpr std::uint64_t kGroupCommands = 512;
 
  private:
   CountingSink sink_;
   Inventory inventory_{Inventory::Settings(), sink_};
+  ViewMap views_{inventory_.views().hashes()};
   Now now_{hold_time(1'000'000), wall_time(1'790'000'000'000), {}};
   GroupOrdinal group_{1};
   std::uint64_t lsn_ = 1;

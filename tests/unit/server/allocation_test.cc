@@ -2,6 +2,7 @@
 // and go. HOLDFAST_CYCLES=n cycles in the test of one user; tests/long.sh cycles runs ten million.
 #include "server/router.h"
 #include "server/step.h"
+#include "server/view_map.h"
 
 #include <fmt/format.h>
 
@@ -76,6 +77,22 @@ class Driver {
     if (++commands_ % 64 == 0) next_group();
     return reply_;
   }
+  /// The same by a thread that answers from the views it knows.
+  std::string_view run_from_view(std::initializer_list<std::string_view> words) {
+    reply_.clear();
+    ReplyWriter writer(reply_, RespVersion::resp2);
+    static_cast<void>(views_.answer(Words(words.begin(), words.size()), ViewTime::of(now_), writer));
+    return reply_;
+  }
+  /// What refuses is published and known, if it was refused before.
+  void make_views_known(std::initializer_list<std::string_view> items) {
+    while (inventory_.views().work(now_)) continue;
+    next_group();
+    for (const std::string_view item : items) {
+      inventory_.views().tell(inventory_.find(*ItemName::parse(item), now_), 0);
+    }
+    for (const ViewNews& news : inventory_.views().take_news(0)) views_.learn(news.item, news.view);
+  }
   void pass(Millis time) { now_.hold += time, now_.wall += time; }
   void sweep() { inventory_.sweep(now_); }
   const Inventory& inventory() const { return inventory_; }
@@ -86,10 +103,12 @@ class Driver {
     if (group_ != GroupOrdinal()) inventory_.on_group_durable(group_, Lsn(commands_));
     group_ = group_.next();
     inventory_.open_group(group_);
+    inventory_.views().publish(now_);
   }
 
   NoSink sink_;
   Inventory inventory_;
+  ViewMap views_{inventory_.views().hashes()};
   Now now_{hold_time(1'000'000), wall_time(1'800'000'000'000), {}};
   std::string reply_;
   std::uint64_t commands_ = 0;
@@ -108,6 +127,7 @@ class NumberWord {
 
 constexpr std::string_view kId = "0192f0c1-2345-7abc-8def-0123456789ab";
 constexpr std::string_view kEndedId = "0192f0c1-2345-7abc-8def-0123456789ac";
+constexpr std::string_view kOtherId = "0192f0c1-2345-7abc-8def-0123456789ad";
 constexpr std::string_view kLongUser = "somebody whose name does not fit into eight bytes";
 
 }  // namespace
@@ -124,6 +144,8 @@ TEST_CASE("allocation: refusals, replays and errors take nothing from the heap")
   driver.run({"RESERVE", "a", kId});
   driver.run({"CONFIRM", "a", kLongUser});
   std::uint64_t done = 0;
+  std::uint64_t asked = 0;
+  std::uint64_t from_view = 0;
   const auto once = [&](std::uint64_t number) {
     const NumberWord user(10 + number);
     const auto refused = [&](std::initializer_list<std::string_view> words, char first) {
@@ -144,11 +166,18 @@ TEST_CASE("allocation: refusals, replays and errors take nothing from the heap")
     refused({"RELEASE", "a", kLongUser}, ':');
     refused({"GET", "{a}:stock"}, '$');
     refused({"SISMEMBER", "{a}:buyers", user.view()}, ':');
+    if (number == 0) return;
+    from_view += driver.run_from_view({"RESERVE", "a", user.view(), "DETAILS"}).empty() ? 0U : 1U;
+    from_view += driver.run_from_view({"RESERVE", "{closed}", user.view(), "ID", kOtherId}).empty() ? 0U : 1U;
+    asked += 2;
   };
   once(0);
+  driver.make_views_known({"a", "closed"});
+  once(1);
   const std::size_t before = allocations;
-  for (std::uint64_t number = 0; done < kCommands; ++number) once(number);
+  for (std::uint64_t number = 2; done < kCommands; ++number) once(number);
   CHECK(allocations == before);
+  CHECK(from_view > asked - asked / 10);
 }
 
 TEST_CASE("allocation: reservations that come and go take nothing once tables have their size") {

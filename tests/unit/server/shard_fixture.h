@@ -12,7 +12,7 @@ class PlayedShard {
  public:
   static constexpr ThreadIndex kThread{0};
 
-  PlayedShard() : shard(settings(), stats) { shard.begin(); }
+  explicit PlayedShard(bool views = true) : shard(settings(views), stats) { shard.begin(); }
 
   /// Sends a message of a connection.
   void send(const CommandEntry& entry, Words words, ConnectionKey connection = {1, 1}) {
@@ -73,8 +73,9 @@ class PlayedShard {
   static void check_added(bool added) {
     if (!added) throw std::runtime_error("a block does not take a command");
   }
-  static Shard::Settings settings() {
+  static Shard::Settings settings(bool views) {
     Shard::Settings settings;
+    settings.inventory.views = views;
     settings.group_bytes = 1_MiB;
     return settings;
   }
