@@ -73,6 +73,7 @@ void Connections::read(Connection& connection) {
 /// Executes what is here and `fresh` behind it, for one turn. Input that is whole is not copied.
 void Connections::execute(Connection& connection, std::string_view fresh) {
   Session::Turn turn;
+  host_.begin_input();
   std::string& rest = connection.input;
   std::size_t done = 0;
   if (rest.empty()) {
@@ -152,10 +153,17 @@ void Connections::deliver(const Delivery& delivery) {
   }
 }
 
-void Connections::answer(ReplyAddress address, std::string_view bytes, ShardIndex from) {
+void Connections::answer_from(ShardIndex shard, ReplyAddress address, std::string_view bytes) {
   Connection* connection = find(address.connection);
   if (connection == nullptr) return;
-  connection->session.answer(address.slot, bytes, from);
+  connection->session.answer_from(shard, address.slot, bytes);
+  mark_dirty(*connection);
+}
+
+void Connections::answer(ReplyAddress address, std::string_view bytes) {
+  Connection* connection = find(address.connection);
+  if (connection == nullptr) return;
+  connection->session.answer(address.slot, bytes);
   mark_dirty(*connection);
 }
 

@@ -29,8 +29,9 @@ class Connections final : public Control {
   void on_ready(std::uint64_t tag, std::uint32_t events);
   /// Goes on with input that is here already.
   void resume();
-  /// The reply to a forwarded or deferred command. A connection that is gone is skipped.
-  void answer(ReplyAddress address, std::string_view bytes, ShardIndex from = {});
+  /// The reply to a deferred command, or a shard's to a forwarded one. A connection that is gone is skipped.
+  void answer(ReplyAddress address, std::string_view bytes);
+  void answer_from(ShardIndex shard, ReplyAddress address, std::string_view bytes);
   /// A message for subscribers of this thread.
   void deliver(const Delivery& delivery);
   /// What other threads ask of this one.

@@ -11,17 +11,6 @@
 #include <cstdlib>
 
 namespace holdfast {
-namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
-
-}  // namespace
-
 Loop::Loop(Hub& hub, ThreadIndex self, const Users& users, Clock& clock, void (*say)(std::string_view line))
     : hub_(hub),
       post_(hub, self),
@@ -164,6 +153,7 @@ bool Loop::loading() {
   log_ = served->log;
   recovery_ = served->recovery;
   clocks_.emplace(log_->clocks());
+  views_.emplace(shard_->inventory().views().hashes());
   return false;
 }
 
@@ -177,24 +167,11 @@ void Loop::take_orders() {
   connections_.drain();
 }
 
-void Loop::take_messages() {
-  for (std::size_t i = 0; i < hub_.threads(); ++i) {
-    while (auto message = post_.next_message(thread_at(i))) {
-      std::visit(Overloaded{[&](Newcomer& newcomer) { connections_.adopt(std::move(newcomer)); },
-                            [&](AskedOrder& asked) { connections_.take(std::move(asked)); },
-                            [&](OrderPart& part) { connections_.take(std::move(part)); },
-                            [&](const MonitorLine& line) { connections_.show(line); },
-                            [&](SlowBatch& slow) { add_slow(std::move(slow.entry), slow.connection); },
-                            [&](const Delivery& delivery) { connections_.deliver(delivery); }},
-                 *message);
-    }
-  }
-}
-
 /// Whether this thread would do something about what other threads sent.
 bool Loop::has_mail() const noexcept {
   const bool runs = shard_ != nullptr && !shard_->behind();
-  return runs ? !taken_.empty() || post_.has_mail() : post_.has_messages() || (shard_ != nullptr && post_.has_replies());
+  return runs ? !taken_.empty() || post_.has_mail()
+              : post_.has_messages() || (shard_ != nullptr && post_.has_replies());
 }
 
 void Loop::dispatch(const epoll_event& event) {
@@ -298,6 +275,7 @@ void Loop::run_shard() {
     while (auto block = post_.used_reply_block(thread_at(i))) shard_->give_back(std::move(block));
     while (auto block = shard_->take_replies(thread_at(i))) post_.send(thread_at(i), std::move(block));
   }
+  send_view_news();
   post_.wake_receivers();
 }
 
@@ -391,7 +369,7 @@ void Loop::deliver_replies_of(ThreadIndex owner) {
   while (auto block = post_.next_replies(owner)) {
     for (std::size_t i = 0; i < block->size(); ++i) {
       const ReplyBlock::Reply reply = block->reply(i);
-      connections_.answer(reply.address, reply.bytes, ShardIndex(owner.value()));
+      connections_.answer_from(ShardIndex(owner.value()), reply.address, reply.bytes);
     }
     telemetry_.note_replies(block->arrivals());
     if (credits == 0 && block->size() > 0) --owners_without_credit_;

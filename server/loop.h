@@ -50,6 +50,9 @@ class Loop final : public SessionHost {
   const Users& users() const override { return users_; }
   void notice(std::string_view line) override { notice_(line); }
   ServerStatus status() override;
+  const ViewMap* views() const override { return views_ ? &*views_ : nullptr; }
+  ViewTime view_time() override;
+  void begin_input() override { view_time_.reset(); }
   Telemetry& telemetry() override { return telemetry_; }
   const Telemetry& telemetry() const noexcept { return telemetry_; }
   ClockReading read_clock() override { return clock_.read(); }
@@ -72,6 +75,10 @@ class Loop final : public SessionHost {
   void turn();
   void take_orders();
   void take_messages();
+  void take(ThreadMessage& message);
+  void take(const ViewToForget& forget);
+  void take(ViewForgotten forgotten);
+  void send_view_news();
   void take_options();
   bool has_mail() const noexcept;
   Millis sleep_time();
@@ -123,6 +130,12 @@ class Loop final : public SessionHost {
   /// From others and from this thread, to be run next.
   std::deque<std::pair<ThreadIndex, std::unique_ptr<CommandBlock>>> taken_;
   std::size_t first_source_ = 0;  // of the next blocks
+
+  // Views of items, of all owners.
+  std::optional<ViewMap> views_;       // once the log is replayed
+  std::optional<ViewTime> view_time_;  // for the input at hand
+  /// Of what this thread's shard is to free: how many threads have not answered.
+  boost::unordered_flat_map<std::uint64_t, std::size_t> forgetting_;
 
   // The shard, once the log is replayed.
   Shard* shard_ = nullptr;

@@ -113,6 +113,7 @@ void MetricsCollector::collect_process() {
 
 void MetricsCollector::collect_commands() {
   add(MetricId::requests, sum([](const ThreadStats& stats) -> auto& { return stats.requests; }));
+  add(MetricId::view_refusals, sum([](const ThreadStats& stats) -> auto& { return stats.view_refusals; }));
   for (const CommandEntry& command : command_table()) collect_command(command);
   for (std::size_t i = 0; i <= kErrorCodes; ++i) {
     if (error_word(i).empty()) continue;

@@ -178,6 +178,7 @@ class Server final : public MetricsSource {
     settings.inventory.ended_retention = options_.ended_retention;
     settings.inventory.ended_max = options_.ended_max;
     settings.inventory.redis_view_adjusts = options_.redis_view_writes == "adjust";
+    settings.inventory.views = options_.views == "on";
     settings.sweeps = options_.sweep == "on";
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       settings.index = ShardIndex(static_cast<std::uint16_t>(i));

@@ -9,6 +9,12 @@
 namespace holdfast {
 namespace {
 
+/// Commands on one item are executed in the order in which they came, whoever answers them.
+#if HOLDFAST_MUTANT == 32
+constexpr bool kInOrder = false;
+#else
+constexpr bool kInOrder = true;
+#endif
 constexpr std::string_view kLoadingText = "Holdfast is loading the log into memory";
 
 bool is_subscribing(CommandId id) noexcept {
@@ -154,6 +160,7 @@ void Session::forward_message(const CommandEntry& entry) {
 }
 
 void Session::forward(const CommandEntry& entry, Words words) {
+  if (entry.id == CommandId::reserve && refuse_from_view(entry, words)) return;
   const ReplySlot slot = replies_.defer(silent());
   if (entry.pace == CommandPace::large) {
     large_open_ = true;
@@ -169,8 +176,30 @@ void Session::forward(const CommandEntry& entry, Words words) {
 void Session::send(const StepCommand& command) {
   const Route route = host_.router().route(*command.entry, command.words);
   if (route.kind == Route::Kind::one) [[likely]]
-    return host_.forward(route.shard, command);
+    return forward_to(route.shard, command);
   scatter(command);
+}
+
+void Session::forward_to(ShardIndex shard, const StepCommand& command) {
+  if (outstanding_.empty()) outstanding_.resize(host_.router().count());
+  ++outstanding_[shard.value()];
+  ++outstanding_count_;
+  host_.forward(shard, command);
+}
+
+/// Refuses a RESERVE here, if a view says so.
+bool Session::refuse_from_view(const CommandEntry& entry, Words words) {
+  const ViewMap* views = host_.views();
+  if (views == nullptr || views->size() == 0) return false;
+  const auto owner_is_asked = [&] { return outstanding_[host_.router().route(entry, words).shard.value()] > 0; };
+  if (kInOrder && outstanding_count_ > 0 && owner_is_asked()) return false;
+  std::string& out = replies_.begin();
+  ReplyWriter reply(out, version_);
+  const auto outcome = views->answer(words, host_.view_time(), reply);
+  if (!outcome) return false;
+  replies_.end(silent());
+  host_.telemetry().note_view_refusal(*outcome);
+  return true;
 }
 
 /// To each shard its part; the first one counts the command.
@@ -178,7 +207,7 @@ void Session::scatter(StepCommand command) {
   scattered_.push_back(std::make_unique<Scattered>(Scattered{command.address.slot, {}}));
   for (const Gather::Part& part : scattered_.back()->gather.plan(*command.entry, command.words, host_.router())) {
     command.words = part.words;
-    host_.forward(part.shard, command);
+    forward_to(part.shard, command);
     command.further = true;
   }
 }
@@ -217,19 +246,21 @@ bool Session::authenticate(std::string_view user, std::string_view secret) {
   return false;
 }
 
-void Session::answer(ReplySlot slot, std::string_view bytes, ShardIndex from) {
+void Session::answer_from(ShardIndex shard, ReplySlot slot, std::string_view bytes) {
+  --outstanding_[shard.value()];
+  --outstanding_count_;
   const auto found = std::find_if(scattered_.begin(), scattered_.end(),
                                   [slot](const auto& scattered) { return scattered->slot == slot; });
   if (found == scattered_.end()) [[likely]]
-    return take_reply(slot, bytes);
-  if (!(*found)->gather.add(from, bytes)) return;
+    return answer(slot, bytes);
+  if (!(*found)->gather.add(shard, bytes)) return;
   std::string whole;
   (*found)->gather.take(whole);
   scattered_.erase(found);
-  take_reply(slot, whole);
+  answer(slot, whole);
 }
 
-void Session::take_reply(ReplySlot slot, std::string_view bytes) {
+void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (subscriptions_ != nullptr && subscriptions_->page_asked && slot == subscriptions_->page_slot) {
     return take_page(slot, bytes);
   }
@@ -270,7 +301,7 @@ void Session::reset() {
 }
 
 std::size_t Session::memory() const noexcept {
-  std::size_t bytes = replies_.memory() + late_pushes_.capacity();
+  std::size_t bytes = replies_.memory() + late_pushes_.capacity() + outstanding_.capacity() * sizeof(std::uint16_t);
   if (transaction_ != nullptr) bytes += transaction_->memory();
   for (const auto& scattered : scattered_) bytes += sizeof(Scattered) + scattered->gather.memory();
   if (subscriptions_ != nullptr) bytes += subscriptions_->memory();

@@ -15,6 +15,7 @@
 #include "server/telemetry.h"
 #include "server/transaction.h"
 #include "server/users.h"
+#include "server/view_map.h"
 #include "storage/clock.h"
 
 #include <memory>
@@ -35,6 +36,12 @@ class SessionHost {
   /// A line for the operator.
   virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
+  /// Views that the thread knows; nothing while it loads.
+  virtual const ViewMap* views() const = 0;
+  /// A time after the input at hand came.
+  virtual ViewTime view_time() = 0;
+  /// What follows is about input that came until now.
+  virtual void begin_input() = 0;
   /// What the thread counts about its work.
   virtual Telemetry& telemetry() = 0;
   virtual ClockReading read_clock() = 0;
@@ -86,8 +93,10 @@ class Session {
   std::size_t receive(std::string_view input, Turn& turn);
   /// Whether it would execute a command now, were one there and had the owners credit.
   bool wants_input() const noexcept;
-  /// The reply to a command that was forwarded, or to a part of it from one shard; or to one that was deferred.
-  void answer(ReplySlot slot, std::string_view bytes, ShardIndex from = {});
+  /// The reply to a command that was deferred.
+  void answer(ReplySlot slot, std::string_view bytes);
+  /// A shard's reply to a command that was forwarded, or to its part of it.
+  void answer_from(ShardIndex shard, ReplySlot slot, std::string_view bytes);
 
   std::string_view output() const noexcept { return replies_.ready(); }
   void sent(std::size_t bytes) { replies_.sent(bytes); }
@@ -192,7 +201,8 @@ class Session {
   void forward_message(const CommandEntry& entry);
   void send(const StepCommand& command);
   void scatter(StepCommand command);
-  void take_reply(ReplySlot slot, std::string_view bytes);
+  void forward_to(ShardIndex shard, const StepCommand& command);
+  bool refuse_from_view(const CommandEntry& entry, Words words);
   void take_page(ReplySlot slot, std::string_view bytes);
   void send_late_pushes();
   void refuse(const Error& error);
@@ -219,7 +229,9 @@ class Session {
   bool cut_ = false;
   bool monitors_ = false;
   bool no_touch_ = false;
-  std::vector<ReplySlot> waiting_;  // of commands that wait
+  std::vector<ReplySlot> waiting_;          // of commands that wait
+  std::vector<std::uint16_t> outstanding_;  // commands by shard, from the first one on
+  std::uint32_t outstanding_count_ = 0;     // of all shards
   /// Commands that several shards execute.
   struct Scattered {
     ReplySlot slot;

@@ -33,6 +33,14 @@ void Telemetry::note_session(const CommandEntry& command, Words words, bool fail
   session_name_ = client.name;
 }
 
+void Telemetry::note_view_refusal(ReserveOutcome outcome) {
+  stats.commands[static_cast<std::size_t>(CommandId::reserve)].calls.add();
+  stats.reserve[static_cast<std::size_t>(outcome)].add();
+  stats.view_refusals.add();
+  tally(CommandId::reserve);
+  ++view_refusals_;
+}
+
 void Telemetry::end_reads(const ClockReading& reading) {
   batch_began_ = reading.boot;
   longest_batch_ = {};
@@ -40,9 +48,10 @@ void Telemetry::end_reads(const ClockReading& reading) {
   const std::uint64_t requests = stats.requests.value() - requests_before_;
   requests_before_ += requests;
   worked_ = requests > 0;
-  if (session_commands_ == 0) return;
+  const std::size_t answered = session_commands_ + view_refusals_;
+  if (answered == 0) return;
   const Nanos took = reading.boot - began_;
-  share(std::max<std::size_t>(requests, session_commands_), took, touched_);
+  share(std::max<std::size_t>(requests, answered), took, touched_);
   for (const std::uint16_t id : touched_) counts_[id] = 0;
   touched_.clear();
   if (!first_session_.empty() && is_slow(took)) {
@@ -93,6 +102,9 @@ void Telemetry::end_turn(Nanos boot, std::uint64_t flush_ns) {
   const auto session = static_cast<std::size_t>(LatencyClass::session);
   if (session_commands_ > 0) stats.latency[session].observe(count_of(boot - began_), session_commands_);
   session_commands_ = 0;
+  const auto reserve = static_cast<std::size_t>(LatencyClass::reserve);
+  if (view_refusals_ > 0) stats.latency[reserve].observe(count_of(boot - began_), view_refusals_);
+  view_refusals_ = 0;
   for (const ArrivalTally& arrival : finished_) {
     for (std::size_t i = 0; i < arrival.counts.size(); ++i) {
       if (arrival.counts[i] > 0) stats.latency[i].observe(count_of(boot - arrival.arrived), arrival.counts[i]);

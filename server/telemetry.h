@@ -36,6 +36,8 @@ class Telemetry {
   Nanos began() const noexcept { return began_; }
   /// The connection executed a command itself.
   void note_session(const CommandEntry& command, Words words, bool failed, Client client);
+  /// A RESERVE was refused from a view.
+  void note_view_refusal(ReserveOutcome outcome);
   /// All is read; what follows is executed at this time.
   void end_reads(const ClockReading& reading);
   /// A batch was executed until `boot`. Whether it is slow: then the thread that knows who sent it adds slow_batch().
@@ -69,6 +71,7 @@ class Telemetry {
 
   std::uint64_t requests_before_ = 0;  // of earlier turns
   std::size_t session_commands_ = 0;   // of this turn
+  std::size_t view_refusals_ = 0;      // of this turn
   ClippedWords first_session_;
   std::string session_address_, session_name_;
   std::vector<ArrivalTally> finished_;

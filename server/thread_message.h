@@ -5,6 +5,7 @@
 #include "server/poller.h"
 #include "server/pubsub.h"
 #include "server/slow_log.h"
+#include "server/view_keeper.h"
 
 #include <utility>
 #include <variant>
@@ -45,6 +46,22 @@ struct SlowBatch {
   ConnectionKey connection;
 };
 
-using ThreadMessage = std::variant<Newcomer, AskedOrder, OrderPart, MonitorLine, SlowBatch, Delivery>;
+/// Views of an owner that a thread may answer from, after it was refused by that owner.
+struct ViewsToKnow {
+  std::vector<ViewNews> views;
+};
+
+/// A view, or a filter, that the owner frees once every thread has answered.
+struct ViewToForget {
+  ThreadIndex owner;
+  RetireTicket ticket;
+  const ItemView* view = nullptr;  // none: nothing is to be forgotten, only answered
+};
+struct ViewForgotten {
+  RetireTicket ticket;
+};
+
+using ThreadMessage = std::variant<Newcomer, AskedOrder, OrderPart, MonitorLine, SlowBatch, Delivery, ViewsToKnow,
+                                   ViewToForget, ViewForgotten>;
 
 }  // namespace holdfast

@@ -70,6 +70,7 @@ struct ThreadStats {
   std::array<CommandCounts, kCommandCount> commands;
   std::array<Counter, kReserveOutcomes> reserve;
   std::array<std::array<Counter, kVerbOutcomes>, kVerbs> verbs;
+  Counter view_refusals;                        // of RESERVE, without asking the owner; also in `reserve`
   std::array<Counter, kErrorCodes + 1> errors;  // by the first code with the reply's word; the last: another word
   /// From the poll that brought a command to the write of its reply.
   std::array<PowerHistogram, kLatencyClasses> latency;

@@ -1,5 +1,6 @@
 // Any bytes on two connections against the whole server in memory: sessions, shard, gate. It answers or refuses, and holds
-// the law of every item. The first byte of the input says how long the pieces are; a zero byte changes the connection.
+// the law of every item. The first byte of the input says how long the pieces are and how many shards
+// there are; a zero byte changes the connection.
 // Requests made from the command table are mixed in, so that whole commands are common.
 #include "protocol/check.h"
 #include "tests/unit/server/command_noise.h"
@@ -36,7 +37,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  holdfast::test::ServerInMemory server;
+  holdfast::test::ServerInMemory server(static_cast<std::uint16_t>(1 + data[0] % 3));
   holdfast::test::ServerInMemory::Peer peers[] = {server.connect(), server.connect()};
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
   const std::size_t piece = 1 + data[0];

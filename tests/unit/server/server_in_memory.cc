@@ -25,6 +25,7 @@ ServerInMemory::ServerInMemory(std::uint16_t shards) : router_(shards), blocks_(
     shards_.push_back(std::make_unique<Shard>(settings(i, shards), telemetry_.stats));
     shards_.back()->begin();
   }
+  views_.emplace(shards_.front()->inventory().views().hashes());
 }
 
 ServerInMemory::Peer ServerInMemory::connect() {
@@ -115,6 +116,11 @@ bool ServerInMemory::run_shard(std::size_t index) {
     shard.give_back(std::move(replies));
     moved = true;
   }
+  for (const ViewNews& news : shard.take_view_news(ThreadIndex{})) views_->learn(news.item, news.view);
+  for (const RetiredView& retired : shard.take_retired()) {
+    views_->forget(retired.view);
+    shard.reclaim(retired.ticket);
+  }
   return moved;
 }
 
@@ -159,9 +165,10 @@ bool ServerInMemory::ask_notices() {
   return asked;
 }
 
-void ServerInMemory::answer(ReplyAddress address, std::string_view bytes, ShardIndex from) {
+void ServerInMemory::answer(ReplyAddress address, std::string_view bytes, std::optional<ShardIndex> from) {
   Connected& peer = peers_[address.connection.index];
-  if (peer.session != nullptr) peer.session->answer(address.slot, bytes, from);
+  if (peer.session == nullptr) return;
+  from ? peer.session->answer_from(*from, address.slot, bytes) : peer.session->answer(address.slot, bytes);
 }
 
 void ServerInMemory::deliver(Delivery delivery) {

@@ -55,6 +55,9 @@ class ServerInMemory final : public SessionHost {
   void forget(ConnectionKey connection) override { end_waits(connection, WaitEnd::forget); }
   void end_waits(ConnectionKey connection, WaitEnd how) override;
   Control& control() override { return control_; }
+  const ViewMap* views() const override { return &*views_; }
+  ViewTime view_time() override { return ViewTime::of(now_); }
+  void begin_input() override {}
   Telemetry& telemetry() override { return telemetry_; }
   void shut_down() override {}
 
@@ -72,7 +75,7 @@ class ServerInMemory final : public SessionHost {
   bool commit();
   bool answer_control();
   bool ask_notices();
-  void answer(ReplyAddress address, std::string_view bytes, ShardIndex from = {});
+  void answer(ReplyAddress address, std::string_view bytes, std::optional<ShardIndex> from = {});
 
   Options options_;
   SharedTelemetry shared_;
@@ -85,6 +88,7 @@ class ServerInMemory final : public SessionHost {
   std::vector<Connected> peers_;
   std::vector<std::vector<std::unique_ptr<CommandBlock>>> blocks_;  // by shard
   std::vector<std::unique_ptr<Shard>> shards_;
+  std::optional<ViewMap> views_;
   std::vector<Group*> at_log_;
   Lsn next_lsn_{1};
   bool log_on_ = true;

@@ -56,6 +56,9 @@ class PlayedHost final : public SessionHost {
   const Users& users() const override { return known; }
   void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
+  const ViewMap* views() const override { return nullptr; }
+  ViewTime view_time() override { return {}; }
+  void begin_input() override {}
   Telemetry& telemetry() override { return telemetry_; }
   ClockReading read_clock() override {
     return {std::chrono::seconds(5), std::chrono::microseconds(1'700'000'000'123'456)};

@@ -1,0 +1,80 @@
+// What threads tell each other besides commands and replies, and what a thread does about it.
+#include "protocol/check.h"
+#include "server/loop.h"
+
+namespace holdfast {
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace
+
+void Loop::take_messages() {
+  for (std::size_t i = 0; i < hub_.threads(); ++i) {
+    while (auto message = post_.next_message(thread_at(i))) take(*message);
+  }
+}
+
+void Loop::take(ThreadMessage& message) {
+  std::visit(Overloaded{[&](Newcomer& newcomer) { connections_.adopt(std::move(newcomer)); },
+                        [&](AskedOrder& asked) { connections_.take(std::move(asked)); },
+                        [&](OrderPart& part) { connections_.take(std::move(part)); },
+                        [&](const MonitorLine& line) { connections_.show(line); },
+                        [&](SlowBatch& slow) { add_slow(std::move(slow.entry), slow.connection); },
+                        [&](const Delivery& delivery) { connections_.deliver(delivery); },
+                        [&](const ViewsToKnow& known) {
+                          // Who tells of views serves, and all threads do from the same moment on.
+                          CHECK(!loading());
+                          for (const ViewNews& news : known.views) views_->learn(news.item, news.view);
+                        },
+                        [&](const ViewToForget& forget) { take(forget); },
+                        [&](const ViewForgotten& forgotten) { take(forgotten); }},
+             message);
+}
+
+// Views. No thread is in the middle of reading one when it takes messages.
+
+void Loop::take(const ViewToForget& forget) {
+  if (forget.view != nullptr && views_) views_->forget(forget.view);
+  if (forget.owner == post_.self()) return take(ViewForgotten{forget.ticket});
+  post_.send(forget.owner, ViewForgotten{forget.ticket});
+}
+
+void Loop::take(ViewForgotten forgotten) {
+  const auto found = forgetting_.find(forgotten.ticket.value());
+  CHECK(found != forgetting_.end());
+  if (--found->second > 0) return;
+  forgetting_.erase(found);
+  shard_->reclaim(forgotten.ticket);
+}
+
+/// What this thread's shard has to tell of its views.
+void Loop::send_view_news() {
+  for (std::size_t i = 0; i < hub_.threads(); ++i) {
+    ViewsToKnow known{shard_->take_view_news(thread_at(i))};
+    if (known.views.empty()) continue;
+    if (thread_at(i) != post_.self()) {
+      post_.send(thread_at(i), std::move(known));
+      continue;
+    }
+    for (const ViewNews& news : known.views) views_->learn(news.item, news.view);
+  }
+  for (const RetiredView& retired : shard_->take_retired()) {
+    const ViewToForget forget{post_.self(), retired.ticket, retired.view};
+    forgetting_.emplace(retired.ticket.value(), hub_.threads());
+    post_.send_to_others(forget);
+    take(forget);
+  }
+}
+
+ViewTime Loop::view_time() {
+  if (!view_time_) view_time_ = ViewTime::of(clocks_->now(clock_.read()));
+  return *view_time_;
+}
+
+}  // namespace holdfast
