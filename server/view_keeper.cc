@@ -36,6 +36,7 @@ struct KeptView {
   KeptFilter ids;
   KeptFilter users;  // not of a SCOPE-sale item
   bool published = false;
+  bool lacks_filter = false;         // which is being built
   bool waits = false;                // is in waiting_
   std::size_t position = 0;          // in kept_
   std::vector<std::uint32_t> known;  // by thread: refusals that it was answered since it was told, 0: never told
@@ -96,12 +97,17 @@ void ViewKeeper::add(const Item& item, const UserId& user, const ReservationId& 
 
 void ViewKeeper::refused(Item& item, const Now& now) {
   if (!on_) return;
-  see(now);
   if (item.view == nullptr) {
     if (!sells(item)) begin(item);
     return;
   }
-  if (!item.view->published && !try_publish(*item.view, now)) await(*item.view);
+  KeptView& kept = *item.view;
+#if HOLDFAST_MUTANT != 29
+  // Most refusals here come while a change is on its way to the log.
+  if (kept.published || kept.lacks_filter || (kept.waits && item.changed > durable_)) return;
+#endif
+  see(now);
+  if (!kept.published && !try_publish(kept, now)) await(kept);
 }
 
 /// The item refuses for the first time.
@@ -132,7 +138,7 @@ KeptFilter* ViewKeeper::users_of(KeptView& kept) {
 bool ViewKeeper::filters_ready(KeptView& kept) {
   bool ready = true;
   const auto look = [&](KeptFilter& filter, KeptView* of, Sale* sale) {
-    if (filter.used() == nullptr) ready = false;
+    if (filter.used() == nullptr) ready = false, kept.lacks_filter = true;
     if (!filter.building() && (filter.used() == nullptr || filter.outgrown())) start(filter, of, sale);
   };
   look(kept.ids, &kept, nullptr);
@@ -164,7 +170,9 @@ bool ViewKeeper::work(const Now& now) {
 /// successor shows, and leaves out, is durable.
 void ViewKeeper::finish(const Building& built) {
   const auto withdraw_one = [&](Item& item) {
-    if (item.view != nullptr) withdraw(*item.view);
+    if (item.view == nullptr) return;
+    withdraw(*item.view);
+    item.view->lacks_filter = false;
   };
   GroupOrdinal rests_on;
   if (built.sale != nullptr) {
