@@ -103,8 +103,9 @@ void Connections::pause() {
 }
 
 void Connections::end_pause() {
+  if (!listener_.is_open()) return;
   if (!spare_.is_open()) spare_ = open_spare();
-  if (!listener_.is_open() || listening_) return;
+  if (listening_) return;
   poller_.change(listener_.get(), kListenerTag, EPOLLIN);
   listening_ = true;
 }

@@ -103,6 +103,7 @@ void Loop::turn() {
     housekept_at_ = boot_ms();
     connections_.keep_time(boot_ms());
     look_at_rates();
+    send_asked();
   }
   report_items();
   post_.wake_receivers();
@@ -178,7 +179,7 @@ void Loop::dispatch(const epoll_event& event) {
   if (event.data.u64 == kWakerTag) return waker_.drain();
   if (event.data.u64 != kSignalTag) return connections_.on_ready(event.data.u64, event.events);
   // While the log is replayed nothing is written or acknowledged, so that there is nothing to drain.
-  if (shard_ == nullptr) std::_Exit(0);
+  if (loading()) std::_Exit(0);
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof info) == sizeof info) hub_.stop();
 }
@@ -209,7 +210,7 @@ void Loop::deliver(Delivery delivery) {
 }
 
 void Loop::shut_down() {
-  if (shard_ == nullptr) std::_Exit(0);  // as a signal then
+  if (loading()) std::_Exit(0);  // as a signal then
   hub_.stop();
 }
 

@@ -50,7 +50,7 @@ class Loop final : public SessionHost {
   const Users& users() const override { return users_; }
   void notice(std::string_view line) override { notice_(line); }
   ServerStatus status() override;
-  const ViewMap* views() const override { return views_ ? &*views_ : nullptr; }
+  ViewMap* views() override { return views_ ? &*views_ : nullptr; }
   ViewTime view_time() override;
   void begin_input() override { view_time_.reset(); }
   Telemetry& telemetry() override { return telemetry_; }
@@ -76,9 +76,11 @@ class Loop final : public SessionHost {
   void take_orders();
   void take_messages();
   void take(ThreadMessage& message);
+  void take(const ViewsToKnow& known);
   void take(const ViewToForget& forget);
   void take(ViewForgotten forgotten);
   void send_view_news();
+  void send_asked();
   void take_options();
   bool has_mail() const noexcept;
   Millis sleep_time();

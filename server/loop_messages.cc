@@ -30,14 +30,30 @@ void Loop::take(ThreadMessage& message) {
                         [&](const ViewsToKnow& known) {
                           // Who tells of views serves, and all threads do from the same moment on.
                           CHECK(!loading());
-                          for (const ViewNews& news : known.views) views_->learn(news.item, news.view);
+                          take(known);
                         },
+                        [&](const ItemAsked& item) { shard_->note_asked(item.asked.owner, item.asked.times); },
                         [&](const ViewToForget& forget) { take(forget); },
                         [&](const ViewForgotten& forgotten) { take(forgotten); }},
              message);
 }
 
 // Views. No thread is in the middle of reading one when it takes messages.
+
+void Loop::take(const ViewsToKnow& known) {
+  for (const ViewNews& news : known.views) {
+    views_->learn(news.item, news.view, {known.owner, news.item_index, news.number});
+  }
+}
+
+/// Owners know which items are asked for most, also where they are not asked themselves.
+void Loop::send_asked() {
+  if (!views_) return;
+  for (const ViewAsked& asked : views_->take_asked()) {
+    const ThreadIndex owner(asked.owner.shard.value());
+    owner == post_.self() ? shard_->note_asked(asked.owner, asked.times) : post_.send(owner, ItemAsked{asked});
+  }
+}
 
 void Loop::take(const ViewToForget& forget) {
   if (forget.view != nullptr && views_) views_->forget(forget.view);
@@ -56,13 +72,9 @@ void Loop::take(ViewForgotten forgotten) {
 /// What this thread's shard has to tell of its views.
 void Loop::send_view_news() {
   for (std::size_t i = 0; i < hub_.threads(); ++i) {
-    ViewsToKnow known{shard_->take_view_news(thread_at(i))};
+    ViewsToKnow known{ShardIndex(post_.self().value()), shard_->take_view_news(thread_at(i))};
     if (known.views.empty()) continue;
-    if (thread_at(i) != post_.self()) {
-      post_.send(thread_at(i), std::move(known));
-      continue;
-    }
-    for (const ViewNews& news : known.views) views_->learn(news.item, news.view);
+    thread_at(i) == post_.self() ? take(known) : post_.send(thread_at(i), std::move(known));
   }
   for (const RetiredView& retired : shard_->take_retired()) {
     const ViewToForget forget{post_.self(), retired.ticket, retired.view};

@@ -189,7 +189,7 @@ void Session::forward_to(ShardIndex shard, const StepCommand& command) {
 
 /// Refuses a RESERVE here, if a view says so.
 bool Session::refuse_from_view(const CommandEntry& entry, Words words) {
-  const ViewMap* views = host_.views();
+  ViewMap* const views = host_.views();
   if (views == nullptr || views->size() == 0) return false;
   const auto owner_is_asked = [&] { return outstanding_[host_.router().route(entry, words).shard.value()] > 0; };
   if (kInOrder && outstanding_count_ > 0 && owner_is_asked()) return false;

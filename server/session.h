@@ -37,7 +37,7 @@ class SessionHost {
   virtual void notice(std::string_view line) = 0;
   virtual ServerStatus status() = 0;
   /// Views that the thread knows; nothing while it loads.
-  virtual const ViewMap* views() const = 0;
+  virtual ViewMap* views() = 0;
   /// A time after the input at hand came.
   virtual ViewTime view_time() = 0;
   /// What follows is about input that came until now.

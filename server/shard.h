@@ -9,6 +9,7 @@
 #include "server/gate.h"
 #include "server/thread_stats.h"
 #include "server/transaction_step.h"
+#include "server/view_map.h"
 #include "storage/group.h"
 #include "storage/log_status.h"
 
@@ -74,6 +75,10 @@ class Shard {
   std::size_t waits() const noexcept { return waits_.size(); }
   /// Replies that wait for the log.
   std::size_t gate_waiting() const noexcept { return gate_.waiting(); }
+  /// Another thread, or this one, answered so many commands for an item from its view.
+  void note_asked(const ViewOwner& item, std::uint64_t times) noexcept {
+    busy_.note(item.item_index, item.item, times);
+  }
   /// The items that commands ask for most.
   const BusyItems& busy_items() const noexcept { return busy_; }
   /// Tells the thread's statistics how things stand, and the views how the clocks do; O(1). Once a turn.

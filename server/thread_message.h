@@ -6,6 +6,7 @@
 #include "server/pubsub.h"
 #include "server/slow_log.h"
 #include "server/view_keeper.h"
+#include "server/view_map.h"
 
 #include <utility>
 #include <variant>
@@ -48,7 +49,13 @@ struct SlowBatch {
 
 /// Views of an owner that a thread may answer from, after it was refused by that owner.
 struct ViewsToKnow {
+  ShardIndex owner;
   std::vector<ViewNews> views;
+};
+
+/// How often a thread was asked for an item of this one, and answered itself.
+struct ItemAsked {
+  ViewAsked asked;
 };
 
 /// A view, or a filter, that the owner frees once every thread has answered.
@@ -62,6 +69,6 @@ struct ViewForgotten {
 };
 
 using ThreadMessage = std::variant<Newcomer, AskedOrder, OrderPart, MonitorLine, SlowBatch, Delivery, ViewsToKnow,
-                                   ViewToForget, ViewForgotten>;
+                                   ItemAsked, ViewToForget, ViewForgotten>;
 
 }  // namespace holdfast

@@ -243,7 +243,7 @@ void ViewKeeper::tell(const Item* item, std::size_t thread) {
   if (news_.size() <= thread) news_.resize(thread + 1);
   const auto is_told = [&](const ViewNews& one) { return one.view == kept.view.get(); };
   if (std::none_of(news_[thread].begin(), news_[thread].end(), is_told)) {
-    news_[thread].push_back({item->named->name, kept.view.get()});
+    news_[thread].push_back({item->named->name, kept.view.get(), item->index, item->number});
   }
 }
 

@@ -16,6 +16,8 @@ struct ItemView;
 struct ViewNews {
   std::string item;  // without braces
   const ItemView* view = nullptr;
+  std::uint32_t item_index = 0;
+  ItemNumber number;
 };
 
 using RetireTicket = Strong<struct RetireTicketTag, std::uint64_t>;

@@ -3,18 +3,20 @@
 #include "server/item_view.h"
 #include "server/limits.h"
 
+#include <utility>
+
 namespace holdfast {
 
 ViewMap::ViewMap(const ViewHashes& hashes) : hashes_(hashes), views_(0, NameHash{hashes}) {}
 
-void ViewMap::learn(std::string_view item, const ItemView* view) {
+void ViewMap::learn(std::string_view item, const ItemView* view, const ViewOwner& owner) {
   if (const auto known = views_.find(item); known != views_.end()) {
-    names_.erase(known->second);
-    known->second = view;
+    names_.erase(known->second.view);
+    known->second = {view, owner, 0};
   } else {
     // Any will do: whose view is missed is told of it again.
-    if (views_.size() == kViewsKnownMax) forget(views_.begin()->second);
-    views_.emplace(item, view);
+    if (views_.size() == kViewsKnownMax) forget(views_.begin()->second.view);
+    views_.emplace(item, Known{view, owner, 0});
   }
   names_.insert_or_assign(view, item);
 }
@@ -26,14 +28,9 @@ void ViewMap::forget(const ItemView* view) {
   names_.erase(known);
 }
 
-const ItemView* ViewMap::find(ItemName item) const {
-  const auto known = views_.find(item.bytes());
-  return known == views_.end() ? nullptr : known->second;
-}
-
 std::optional<Refusal> ViewMap::look(const ReserveRequest& request, const ViewTime& now) const {
-  const ItemView* view = find(request.item);
-  return view == nullptr ? std::nullopt : look(*view, request, now);
+  const auto known = views_.find(request.item.bytes());
+  return known == views_.end() ? std::nullopt : look(*known->second.view, request, now);
 }
 
 std::optional<Refusal> ViewMap::look(const ItemView& view, const ReserveRequest& request, const ViewTime& now) const {
@@ -43,17 +40,26 @@ std::optional<Refusal> ViewMap::look(const ItemView& view, const ReserveRequest&
   return view.read(question);
 }
 
-std::optional<ReserveOutcome> ViewMap::answer(Words words, const ViewTime& now, ReplyWriter& reply) const {
+std::optional<ReserveOutcome> ViewMap::answer(Words words, const ViewTime& now, ReplyWriter& reply) {
   // Most items have no view while they sell: that is seen before anything else is parsed.
   const auto item = ItemName::parse(words[1]);
-  const ItemView* view = item ? find(*item) : nullptr;
-  if (view == nullptr) return std::nullopt;
+  const auto known = item ? views_.find(item->bytes()) : views_.end();
+  if (known == views_.end()) return std::nullopt;
   const auto request = parse_reserve(words);
   if (!request) return std::nullopt;
-  const auto refusal = look(*view, *request, now);
+  const auto refusal = look(*known->second.view, *request, now);
   if (!refusal) return std::nullopt;
+  ++known->second.asked;
   write_refusal(reply, *refusal, request->details, now.wall);
   return refusal->outcome;
+}
+
+std::vector<ViewAsked> ViewMap::take_asked() {
+  std::vector<ViewAsked> asked;
+  for (auto& [name, known] : views_) {
+    if (known.asked > 0) asked.push_back({known.owner, std::exchange(known.asked, 0)});
+  }
+  return asked;
 }
 
 }  // namespace holdfast

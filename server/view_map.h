@@ -9,6 +9,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -22,13 +23,26 @@ struct ViewTime {
   static ViewTime of(const Now& now) noexcept { return {now.hold.time_since_epoch(), now.wall}; }
 };
 
+/// Where an item is kept: the shard, and its place and number there.
+struct ViewOwner {
+  ShardIndex shard;
+  std::uint32_t item_index = 0;
+  ItemNumber item;
+};
+
+/// How often an item's view was asked.
+struct ViewAsked {
+  ViewOwner owner;
+  std::uint64_t times = 0;
+};
+
 class ViewMap {
  public:
   /// `hashes`: as the owners have them.
   explicit ViewMap(const ViewHashes& hashes);
 
   /// An owner told of an item's view (ViewNews). The newest one of a name counts.
-  void learn(std::string_view item, const ItemView* view);
+  void learn(std::string_view item, const ItemView* view, const ViewOwner& owner = {});
   /// From here on the view is not read any more; nothing happens if it is not known.
   void forget(const ItemView* view);
   std::size_t size() const noexcept { return views_.size(); }
@@ -39,7 +53,9 @@ class ViewMap {
 
   /// The same for the words of a RESERVE: writes the reply and returns what it was, or does nothing. Words that do not
   /// parse are for the owner, who says so.
-  std::optional<ReserveOutcome> answer(Words words, const ViewTime& now, ReplyWriter& reply) const;
+  std::optional<ReserveOutcome> answer(Words words, const ViewTime& now, ReplyWriter& reply);
+  /// How often views have answered since the last call, of those that have.
+  std::vector<ViewAsked> take_asked();
 
  private:
   struct NameHash {
@@ -52,11 +68,15 @@ class ViewMap {
     bool operator()(std::string_view a, std::string_view b) const noexcept { return a == b; }
   };
 
-  const ItemView* find(ItemName item) const;
+  struct Known {
+    const ItemView* view = nullptr;
+    ViewOwner owner;
+    std::uint64_t asked = 0;
+  };
   std::optional<Refusal> look(const ItemView& view, const ReserveRequest& request, const ViewTime& now) const;
 
   ViewHashes hashes_;
-  boost::unordered_flat_map<std::string, const ItemView*, NameHash, NameEqual> views_;
+  boost::unordered_flat_map<std::string, Known, NameHash, NameEqual> views_;
   boost::unordered_flat_map<const ItemView*, std::string> names_;  // the same the other way round
 };
 

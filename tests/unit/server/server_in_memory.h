@@ -55,7 +55,7 @@ class ServerInMemory final : public SessionHost {
   void forget(ConnectionKey connection) override { end_waits(connection, WaitEnd::forget); }
   void end_waits(ConnectionKey connection, WaitEnd how) override;
   Control& control() override { return control_; }
-  const ViewMap* views() const override { return &*views_; }
+  ViewMap* views() override { return &*views_; }
   ViewTime view_time() override { return ViewTime::of(now_); }
   void begin_input() override {}
   Telemetry& telemetry() override { return telemetry_; }

@@ -56,7 +56,7 @@ class PlayedHost final : public SessionHost {
   const Users& users() const override { return known; }
   void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
-  const ViewMap* views() const override { return nullptr; }
+  ViewMap* views() override { return nullptr; }
   ViewTime view_time() override { return {}; }
   void begin_input() override {}
   Telemetry& telemetry() override { return telemetry_; }

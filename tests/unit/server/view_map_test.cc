@@ -28,7 +28,7 @@ struct Known {
     view.publish({{ReserveOutcome::sold_out, Sequence(7), 3, {}}, 2, std::chrono::nanoseconds(1000), &users, &ids});
     map.learn("item:1", &view);
   }
-  std::string ask(std::initializer_list<std::string_view> words, RespVersion version = RespVersion::resp2) const {
+  std::string ask(std::initializer_list<std::string_view> words, RespVersion version = RespVersion::resp2) {
     std::string bytes;
     ReplyWriter reply(bytes, version);
     const auto outcome = map.answer(Words(words.begin(), words.size()), kNow, reply);
@@ -93,4 +93,20 @@ TEST_CASE("view_map: it keeps as many as it may, the last one among them") {
   std::string bytes;
   ReplyWriter reply(bytes, RespVersion::resp2);
   CHECK(map.answer(words, kNow, reply) == ReserveOutcome::closed);
+}
+
+TEST_CASE("view_map: what is answered from a view is told to the owner of the item, once") {
+  Known known;
+  known.map.learn("item:1", &known.view, {ShardIndex(2), 5, ItemNumber(9)});
+  CHECK(known.map.take_asked().empty());
+  known.ask({"RESERVE", "item:1", "7"});
+  known.ask({"RESERVE", "{item:1}", "8"});
+  known.ask({"RESERVE", "item:1", "buyer"});  // who may have something is for the owner
+  const std::vector<ViewAsked> asked = known.map.take_asked();
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0].times == 2);
+  CHECK(asked[0].owner.shard == ShardIndex(2));
+  CHECK(asked[0].owner.item_index == 5);
+  CHECK(asked[0].owner.item == ItemNumber(9));
+  CHECK(known.map.take_asked().empty());
 }
