@@ -69,12 +69,12 @@ Result<void> set_option(std::string_view word, std::string_view value, std::vect
 
 void session_config_set(Session& session, Words words, ReplyWriter& reply) {
   if (words.size() % 2 != 0) return reply.raw_error(kSyntaxError);
-  Options options = session.host().options();
   std::vector<const OptionEntry*> set;
-  for (std::size_t i = 2; i < words.size(); i += 2) {
-    if (const auto done = set_option(words[i], words[i + 1], set, options); !done) return reply.error(done.error());
-  }
-  session.host().set_options(options);
+  const auto done = session.host().change_options([&](Options& options) -> Result<void> {
+    for (std::size_t i = 2; i < words.size(); i += 2) HOLDFAST_TRY(set_option(words[i], words[i + 1], set, options));
+    return {};
+  });
+  if (!done) return reply.error(done.error());
   reply.status("OK");
 }
 

@@ -12,13 +12,16 @@ void Hub::wake_all() noexcept {
   for (const auto& waker : wakers_) waker->wake();
 }
 
-void Hub::set_options(const Options& options) {
+Result<void> Hub::change_options(const OptionsChange& change) {
   {
     const std::lock_guard lock(mutex_);
-    options_ = options;
+    Options changed = options_;
+    HOLDFAST_TRY(change(changed));
+    options_ = std::move(changed);
     options_version_.fetch_add(1, std::memory_order_acq_rel);
   }
   wake_all();
+  return {};
 }
 
 Options Hub::options() const {

@@ -10,7 +10,7 @@
 #include "server/admissions.h"
 #include "server/mailbox.h"
 #include "server/options.h"
-#include "server/router.h"
+#include "server/session.h"
 #include "server/shared_telemetry.h"
 #include "server/thread_message.h"
 
@@ -46,8 +46,9 @@ class Hub {
   Waker& waker(ThreadIndex thread) noexcept { return *wakers_[thread.value()]; }
   void wake_all() noexcept;
 
-  /// CONFIG SET; any thread. Each thread takes them over in its next turn.
-  void set_options(const Options& options);
+  /// CONFIG SET; any thread, one after the other. Each thread takes them over in its next turn. When `change` fails, they
+  /// stay as they were.
+  Result<void> change_options(const OptionsChange& change);
   Options options() const;
   /// Changes with the options.
   std::uint64_t options_version() const noexcept { return options_version_.load(std::memory_order_acquire); }

@@ -184,10 +184,13 @@ void Loop::dispatch(const epoll_event& event) {
   if (::read(signals_.get(), &info, sizeof info) == sizeof info) hub_.stop();
 }
 
-void Loop::set_options(const Options& options) {
-  options_ = options;
-  options_.maxclients = fitting_connections(options_.maxclients, hub_.threads(), notice_);
-  hub_.set_options(options_);
+Result<void> Loop::change_options(const OptionsChange& change) {
+  return hub_.change_options([&](Options& options) -> Result<void> {
+    HOLDFAST_TRY(change(options));
+    options.maxclients = fitting_connections(options.maxclients, hub_.threads(), notice_);
+    options_ = options;
+    return {};
+  });
 }
 
 // Commands out, replies in.

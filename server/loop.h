@@ -46,7 +46,7 @@ class Loop final : public SessionHost {
   // SessionHost.
 
   const Options& options() const override { return options_; }
-  void set_options(const Options& options) override;
+  Result<void> change_options(const OptionsChange& change) override;
   const Users& users() const override { return users_; }
   void notice(std::string_view line) override { notice_(line); }
   ServerStatus status() override;

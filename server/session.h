@@ -18,6 +18,7 @@
 #include "server/view_map.h"
 #include "storage/clock.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,13 +26,16 @@ namespace holdfast {
 
 struct Options;
 
+/// Sets some of the live options.
+using OptionsChange = std::function<Result<void>(Options&)>;
+
 /// What the sessions of one thread share and ask for.
 class SessionHost {
  public:
   virtual ~SessionHost() = default;
   virtual const Options& options() const = 0;
-  /// CONFIG SET: takes the live options of these.
-  virtual void set_options(const Options& options) = 0;
+  /// CONFIG SET: what `change` does to the options holds for all threads; when it fails, nothing does.
+  virtual Result<void> change_options(const OptionsChange& change) = 0;
   virtual const Users& users() const = 0;
   /// A line for the operator.
   virtual void notice(std::string_view line) = 0;

@@ -98,7 +98,7 @@ class Table {
     CHECK(views_.size() == 1);
   }
   /// What a thread knows that does not own the item.
-  const ViewMap& views() const noexcept { return views_; }
+  ViewMap& views() noexcept { return views_; }
 
   static constexpr std::uint64_t kGroupCommands = 512;
 

@@ -201,8 +201,8 @@ void ServerInMemory::forward(ShardIndex shard, const StepCommand& command) {
 }
 
 void ServerInMemory::end_waits(ConnectionKey connection, WaitEnd how) {
-  for (std::uint16_t i = 0; i < shards_.size(); ++i) {
-    forward(ShardIndex(i), {nullptr, {connection, {}}, {}, {}, how});
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    forward(ShardIndex(static_cast<std::uint16_t>(i)), {nullptr, {connection, {}}, {}, {}, how});
   }
 }
 

@@ -39,7 +39,12 @@ class ServerInMemory final : public SessionHost {
   // SessionHost.
 
   const Options& options() const override { return options_; }
-  void set_options(const Options& options) override { options_ = options; }
+  Result<void> change_options(const OptionsChange& change) override {
+    Options changed = options_;
+    HOLDFAST_TRY(change(changed));
+    options_ = changed;
+    return {};
+  }
   const Users& users() const override { return users_; }
   void notice(std::string_view) override {}
   ServerStatus status() override;

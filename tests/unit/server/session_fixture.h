@@ -52,7 +52,12 @@ class PlayedHost final : public SessionHost {
   explicit PlayedHost(std::uint16_t shards = 1) : router_(shards) {}
 
   const Options& options() const override { return options_; }
-  void set_options(const Options& options) override { options_ = options; }
+  Result<void> change_options(const OptionsChange& change) override {
+    Options changed = options_;
+    HOLDFAST_TRY(change(changed));
+    options_ = changed;
+    return {};
+  }
   const Users& users() const override { return known; }
   void notice(std::string_view line) override { notices.emplace_back(line); }
   ServerStatus status() override { return server; }
