@@ -129,6 +129,24 @@ TEST_CASE("session: nothing is executed while 1 MiB of replies waits, or while a
   CHECK(client.send("") == "+PONG\r\n");
 }
 
+TEST_CASE("session: a command on keys of several shards is one reply, in its place") {
+  PlayedHost host(3);
+  PlayedSession client(host);
+  // Of the first 16,384 slots, "b" is in the first third, "c" in the second, "a" and "d" in the last.
+  CHECK(client.send(request({"MGET", "{a}:stock", "{b}:stock", "{d}:stock"}) + request({"PING"})).empty());
+  REQUIRE(host.forwarded.size() == 2);
+  CHECK(host.forwarded[0].shard == ShardIndex(0));
+  CHECK(host.forwarded[0].words == std::vector<std::string>{"MGET", "{b}:stock"});
+  CHECK_FALSE(host.forwarded[0].further);
+  CHECK(host.forwarded[1].shard == ShardIndex(2));
+  CHECK(host.forwarded[1].words == std::vector<std::string>{"MGET", "{a}:stock", "{d}:stock"});
+  CHECK(host.forwarded[1].further);
+  client.session.answer_from(ShardIndex(2), host.forwarded[1].address.slot, "*2\r\n$1\r\n1\r\n$1\r\n4\r\n");
+  CHECK(client.take().empty());
+  client.session.answer_from(ShardIndex(0), host.forwarded[0].address.slot, "*1\r\n$-1\r\n");
+  CHECK(client.take() == "*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n4\r\n+PONG\r\n");
+}
+
 TEST_CASE("session: errors carry Redis's words") {
   PlayedHost host;
   PlayedSession client(host);
