@@ -66,6 +66,8 @@ class Hub {
   PubSub pubsub;
   SharedTelemetry telemetry;
   Loading loading;
+  /// Threads that accept and execute nothing any more.
+  std::atomic<std::size_t> draining{0};
   /// Connections that monitor.
   std::atomic<std::uint32_t> monitors{0};
 

@@ -70,10 +70,12 @@ void Loop::run() {
   connections_.close_all();
 }
 
-/// A thread whose own work is done still has the items that connections of others wait for.
+/// A thread whose own work is done still has the items that connections of others wait for, and those that are on their
+/// way to it.
 bool Loop::drained() const {
   if (!stopping_) return false;
   if (boot_ms() - stop_began_ >= kDrainMax) return true;
+  if (hub_.draining.load() < hub_.threads()) return false;
   if (hub_.admissions.open_count() > 0 || !taken_.empty() || post_.has_mail() || !post_.all_sent()) return false;
   return shard_ == nullptr || shard_->idle();
 }
@@ -166,6 +168,7 @@ void Loop::take_orders() {
   stop_began_ = boot_ms();
   if (shard_ != nullptr) shard_->end_waits(now_);
   connections_.drain();
+  hub_.draining.fetch_add(1);
 }
 
 /// Whether this thread would do something about what other threads sent.
