@@ -25,7 +25,7 @@ std::vector<std::string> sold_out(const char* options) {
 
 void try_all(const ViewProgram& program, std::size_t changes_max = SIZE_MAX) {
 #ifndef NDEBUG
-  changes_max = std::min<std::size_t>(changes_max, 3);
+  changes_max = std::min<std::size_t>(changes_max, 2);
 #endif
   std::uint64_t answers = 0;
   const std::uint64_t schedules = each_schedule(changes_max, [&](const ViewScheduler::Choose& choose) {
