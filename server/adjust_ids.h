@@ -18,6 +18,12 @@ class AdjustIds {
   std::optional<std::int64_t> find(const ReservationId& id) const;
   /// REQUIRES: the id is not remembered.
   void add(const ReservationId& id, std::int64_t delta);
+  /// Calls `on_id(id, delta)` for each, oldest first; stops with the first error and answers it.
+  template <class OnId>
+  Result<void> for_each(OnId on_id) const {
+    for (const ReservationId& id : order_) HOLDFAST_TRY(on_id(id, deltas_.at(id)));
+    return {};
+  }
 
  private:
   struct Hash {

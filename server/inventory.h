@@ -158,6 +158,7 @@ class Inventory final : public RecordVisitor {
   /// Items in the order of ITEM LIST; a position is stable for a name. Nothing at a tombstone.
   std::size_t positions_end() const noexcept { return named_.size(); }
   Item* at_position(std::size_t position, const Now& now);
+  const NamedItem& name_at(std::size_t position) const noexcept { return *named_[position]; }
   std::size_t item_count() const noexcept { return items_.size() - free_indexes_.size(); }
 
   // The Redis view of {item}:stock.
@@ -213,6 +214,7 @@ class Inventory final : public RecordVisitor {
   std::size_t indexes_end() const noexcept { return items_.size(); }
 
  private:
+  friend class InventoryRestore;
   friend class InventoryAccess;  // of the tests: breaks a counter to see it fenced
 
   struct PendingRow {
@@ -242,7 +244,12 @@ class Inventory final : public RecordVisitor {
   RowSlot apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp, const ReservationRecord& record);
   void apply(Item& item, const ItemRecord& record);
   Item& apply_load(const RecordStamp& stamp, const ItemRecord& record);
+  NamedItem& make_name(std::string_view name);
+  Item& make_item(NamedItem& named, ItemNumber number, HoldTime loaded);
   void take_over(Item& item, const ItemRecord& record);
+  static constexpr ItemNumber kItemNumberMax{(std::uint64_t{1} << 63) - 1};
+  static bool is_storable(const RecordStamp& stamp) noexcept;
+  static bool is_valid(const ItemDefinition& definition) noexcept;
   static bool times_fit(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                         const ReservationRecord& record);
   Result<void> check_reservation(const Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,

@@ -30,24 +30,6 @@ ReservationState state_before(ReservationEvent event) noexcept {
 /// Ten thousand years: times are added to without looking.
 constexpr HoldTime kHoldTimeMax{std::chrono::hours(24) * 3'652'500};
 constexpr WallTime kWallTimeMax{Millis(std::int64_t{1} << 53)};
-constexpr ItemNumber kItemNumberMax{(std::uint64_t{1} << 63) - 1};
-
-/// Whether rows and trees can keep what stands in the stamp.
-bool is_storable(const RecordStamp& stamp) noexcept {
-  return stamp.lsn.value() <= Row::kLsnMax && stamp.hold >= HoldTime() && stamp.hold <= kHoldTimeMax &&
-         stamp.sequence.value() <= kSequenceMax && stamp.item <= kItemNumberMax;
-}
-
-/// Whether LOAD or SET could have made it.
-bool is_valid(const ItemDefinition& definition) noexcept {
-  const auto in_range = [](auto value, auto low, auto high) { return value >= low && value <= high; };
-  return in_range(definition.stock, 0, kStockMax) && in_range(definition.limit, 0, kStockMax) &&
-         in_range(definition.price, 0, kStockMax) && in_range(definition.scope, LimitScope::item, LimitScope::sale) &&
-         in_range(definition.ttl, Millis(1), definition.max_hold) && definition.max_hold <= kHoldMax &&
-         in_range(definition.opens_at, WallTime(), kWallTimeMax) &&
-         in_range(definition.closes_at, WallTime(), kWallTimeMax) && definition.currency.size() <= kCurrencyBytesMax &&
-         definition.sale.size() <= kLabelBytesMax && definition.product.size() <= kLabelBytesMax;
-}
 
 /// The state after an event in this state; nothing where the event cannot be.
 std::optional<ItemState> state_after(ItemEvent event, ItemState from) noexcept {
@@ -75,6 +57,23 @@ std::optional<ItemState> state_after(ItemEvent event, ItemState from) noexcept {
 }
 
 }  // namespace
+
+/// Whether rows and trees can keep what stands in the stamp.
+bool Inventory::is_storable(const RecordStamp& stamp) noexcept {
+  return stamp.lsn.value() <= Row::kLsnMax && stamp.hold >= HoldTime() && stamp.hold <= kHoldTimeMax &&
+         stamp.sequence.value() <= kSequenceMax && stamp.item <= kItemNumberMax;
+}
+
+/// Whether LOAD or SET could have made it.
+bool Inventory::is_valid(const ItemDefinition& definition) noexcept {
+  const auto in_range = [](auto value, auto low, auto high) { return value >= low && value <= high; };
+  return in_range(definition.stock, 0, kStockMax) && in_range(definition.limit, 0, kStockMax) &&
+         in_range(definition.price, 0, kStockMax) && in_range(definition.scope, LimitScope::item, LimitScope::sale) &&
+         in_range(definition.ttl, Millis(1), definition.max_hold) && definition.max_hold <= kHoldMax &&
+         in_range(definition.opens_at, WallTime(), kWallTimeMax) &&
+         in_range(definition.closes_at, WallTime(), kWallTimeMax) && definition.currency.size() <= kCurrencyBytesMax &&
+         definition.sale.size() <= kLabelBytesMax && definition.product.size() <= kLabelBytesMax;
+}
 
 RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
                          const ReservationRecord& record) {

@@ -119,19 +119,29 @@ Result<void> Inventory::drop(Item& item, bool confirmed_too, const Now& now) {
 }
 
 Item& Inventory::apply_load(const RecordStamp& stamp, const ItemRecord& record) {
-  const ItemName name = ItemName::from_stored(record.name);
-  auto known = by_name_.find(name.bytes());
-  if (known == by_name_.end()) {
-    auto named = std::make_unique<NamedItem>();
-    named->name = name.bytes();
-    named->position = static_cast<std::uint32_t>(named_.size());
-    known = by_name_.emplace(named->name, named.get()).first;
-    named_.push_back(std::move(named));
-  }
-  NamedItem& named = *known->second;
+  const auto known = by_name_.find(record.name);
+  NamedItem& named = known == by_name_.end() ? make_name(record.name) : *known->second;
   if (named.item != nullptr) remove_item(*named.item);
   named.version = record.version;
+  Item& item = make_item(named, stamp.item, stamp.hold);
+  item.version = record.version;
+  item.loaded = record.definition;
+  take_over(item, record);
+  if (item.definition.scope == LimitScope::sale) join_sale(item);
+  return item;
+}
 
+NamedItem& Inventory::make_name(std::string_view name) {
+  auto named = std::make_unique<NamedItem>();
+  named->name = name;
+  named->position = static_cast<std::uint32_t>(named_.size());
+  by_name_.emplace(named->name, named.get());
+  named_.push_back(std::move(named));
+  return *named_.back();
+}
+
+/// Without anything but its name, number and place.
+Item& Inventory::make_item(NamedItem& named, ItemNumber number, HoldTime loaded) {
   auto made = std::make_unique<Item>();
   Item& item = *made;
   if (free_indexes_.empty()) {
@@ -143,16 +153,12 @@ Item& Inventory::apply_load(const RecordStamp& stamp, const ItemRecord& record) 
     items_[item.index] = std::move(made);
   }
   item.named = &named;
-  item.number = stamp.item;
-  item.version = record.version;
-  item.loaded = record.definition;
-  item.rows = std::make_unique<ItemRows>(pools_, stamp.hold);
+  item.number = number;
+  item.rows = std::make_unique<ItemRows>(pools_, loaded);
   named.item = &item;
-  by_number_.emplace(item.number.value(), &item);
-  item_number_max_ = std::max(item_number_max_, item.number);
+  by_number_.emplace(number.value(), &item);
+  item_number_max_ = std::max(item_number_max_, number);
   due_.set(item.index, MinimumTree::kNever);
-  take_over(item, record);
-  if (item.definition.scope == LimitScope::sale) join_sale(item);
   return item;
 }
 

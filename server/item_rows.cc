@@ -65,6 +65,15 @@ bool ItemRows::fits(HoldTime time) const noexcept {
 
 RowSlot ItemRows::reserve(const New& row, Sequence sequence) {
   const RowSlot slot = chunks_.take();
+  fill(slot, row, sequence);
+  chunks_.at(slot).set_state(ReservationState::reserved);
+  chunks_.note_deadline(slot);
+  add_live(slot);
+  return slot;
+}
+
+/// All but the state.
+void ItemRows::fill(RowSlot slot, const New& row, Sequence sequence) {
   CHECK((slot.value() & kSeveralBit) == 0);
   Row& made = chunks_.at(slot);
   made.id = row.id;
@@ -73,23 +82,33 @@ RowSlot ItemRows::reserve(const New& row, Sequence sequence) {
   made.set_time(row.deadline ? to_offset(*row.deadline) : Row::kNoDeadline);
   made.set_exclusive(row.exclusive);
   made.set_sequence(sequence);
-  made.set_state(ReservationState::reserved);
   chunks_.set_quantity(slot, row.quantity);
-  chunks_.note_deadline(slot);
   ids_.insert(
       hash_id(row.id), slot.value(), [this](std::uint32_t value) { return hash_id(chunks_.at(RowSlot(value)).id); },
       [this](std::uint32_t value) { chunks_.at(RowSlot(value)).prefetch_id(); });
-  add_live(slot);
-  return slot;
+}
+
+void ItemRows::restore(RowSlot slot, const Kept& kept) {
+  chunks_.take(slot);
+  fill(slot, kept.row, kept.sequence);
+  Row& made = chunks_.at(slot);
+  made.set_state(kept.state);
+  made.set_lsn(kept.lsn);
+  if (made.live()) {
+    if (kept.state == ReservationState::reserved) chunks_.note_deadline(slot);
+    return add_live(slot);
+  }
+  made.set_time(std::min(elapsed(kept.ended_at), Row::kTimeMax));
+  ++ended_count_;
+  chunks_.note_ended(slot);
+  if (kept.is_newest_expired) insert_cell(pools_.names.hash(kept.row.user), slot);
 }
 
 void ItemRows::confirm(RowSlot slot, Sequence sequence) {
   Row& changed = chunks_.at(slot);
   CHECK(changed.state() == ReservationState::reserved);
-  const UserId user = this->user(slot);
-  const auto cell = find_cell(pools_.names.hash(user), user);
-  CHECK(cell.has_value());
-  Several* entry = (*cell & kSeveralBit) != 0 ? &several(*cell) : nullptr;
+  const std::uint32_t cell = cell_of(slot);
+  Several* entry = (cell & kSeveralBit) != 0 ? &several(cell) : nullptr;
   if (entry != nullptr) unlink(*entry, slot);
   changed.set_state(ReservationState::confirmed);
   changed.set_sequence(sequence);
@@ -147,11 +166,9 @@ std::optional<RowSlot> ItemRows::earliest_due(HoldTime now, int& looks) {
 
 bool ItemRows::represents_user(RowSlot slot) const {
   if (!row(slot).live()) return false;
-  const UserId user = this->user(slot);
-  const auto cell = find_cell(pools_.names.hash(user), user);
-  CHECK(cell.has_value());
-  if ((*cell & kSeveralBit) == 0) return true;
-  const Several& entry = several(*cell);
+  const std::uint32_t cell = cell_of(slot);
+  if ((cell & kSeveralBit) == 0) return true;
+  const Several& entry = several(cell);
   return slot.value() == (entry.reserved > 0 ? entry.reserved_head : entry.confirmed_head);
 }
 

@@ -9,6 +9,9 @@
 #include "server/row_chunks.h"
 #include "server/user_names.h"
 
+#include <algorithm>
+#include <span>
+
 namespace holdfast {
 
 /// What the items of one shard share.
@@ -33,6 +36,9 @@ struct UserRows {
 
 class ItemRows {
  public:
+  /// The highest slot: one bit less than a cell of the user index has.
+  static constexpr std::uint32_t kSlotMax = (std::uint32_t{1} << 31) - 1;
+
   /// `base`: times in rows count from here. `pools` outlives this.
   ItemRows(RowPools& pools, HoldTime base);
   ~ItemRows();
@@ -79,6 +85,30 @@ class ItemRows {
   void extend(RowSlot slot, HoldTime deadline, Sequence sequence);
   /// REQUIRES: ended.
   void forget(RowSlot slot);
+
+  // A snapshot's: everything that has to be told so that the same reservations stand as before.
+
+  struct Kept {
+    New row;
+    ReservationState state{};
+    HoldTime ended_at{};  // of an ended one
+    Sequence sequence;
+    Lsn lsn;
+    bool is_newest_expired = false;
+  };
+  /// Whether RESUME without an id takes this one up.
+  bool is_newest_expired(RowSlot slot) const;
+  /// Calls `on_rows` with the slots of each list of a user who has several, oldest first.
+  template <class OnSlots>
+  void for_each_order(OnSlots on_slots) const;
+  /// Takes a row over; slots between the last one and it are free. REQUIRES: the slot was never used, the id is unknown,
+  /// times fit, and a newest EXPIRED one's user has nothing live.
+  void restore(RowSlot slot, const Kept& kept);
+  /// Puts a live row before the others of its state of a user with several; false when he has not.
+  bool put_first(RowSlot slot);
+  /// Slots below this one have been used.
+  void use_slots_up_to(std::uint32_t end) { chunks_.use_up_to(end); }
+
   void set_lsn(RowSlot slot, Lsn lsn) noexcept { chunks_.at(slot).set_lsn(lsn); }
   void set_pending_group(RowSlot slot, GroupOrdinal group) noexcept { chunks_.at(slot).set_pending_group(group); }
 
@@ -111,7 +141,7 @@ class ItemRows {
     std::uint32_t confirmed_head;
   };
   static constexpr std::uint32_t kSeveralUnits = sizeof(Several) / 8;
-  static constexpr std::uint32_t kSeveralBit = std::uint32_t{1} << 31;  // of a cell's value: it names a Several
+  static constexpr std::uint32_t kSeveralBit = kSlotMax + 1;  // of a cell's value: it names a Several
 
   std::uint64_t hash_id(const ReservationId& id) const noexcept;
   std::uint64_t elapsed(HoldTime time) const;    // since the base
@@ -122,7 +152,10 @@ class ItemRows {
   const Row& row_of_cell(std::uint32_t cell) const;
   std::optional<std::uint32_t> find_cell(std::uint64_t hash, const UserId& user) const;
   void insert_cell(std::uint64_t hash, RowSlot slot);
+  /// The cell of a live row's user.
+  std::uint32_t cell_of(RowSlot slot) const;
 
+  void fill(RowSlot slot, const New& row, Sequence sequence);
   void add_live(RowSlot slot);
   void remove_live(RowSlot slot, bool keeps_cell);
   std::uint32_t make_several(RowSlot only);
@@ -137,5 +170,27 @@ class ItemRows {
   std::uint64_t ended_count_ = 0;
   std::uint64_t live_users_ = 0;
 };
+
+template <class OnSlots>
+void ItemRows::for_each_order(OnSlots on_slots) const {
+  std::vector<std::uint32_t> slots;
+  const auto tell = [&](std::uint32_t head) {
+    slots.clear();
+    for (std::uint32_t slot = head; slot != RowChunks::Link::kEnd; slot = chunks_.link(RowSlot(slot)).older) {
+      slots.push_back(slot);
+    }
+    if (slots.size() < 2) return;
+    std::reverse(slots.begin(), slots.end());
+    on_slots(std::span<const std::uint32_t>(slots));
+  };
+  for (std::uint32_t slot = 0; slot < slots_end(); ++slot) {
+    if (!row(RowSlot(slot)).live()) continue;
+    const auto cell = cell_of(RowSlot(slot));
+    if ((cell & kSeveralBit) == 0) continue;
+    const Several& entry = several(cell);
+    if (slot == entry.reserved_head) tell(entry.reserved_head);
+    if (slot == entry.confirmed_head) tell(entry.confirmed_head);
+  }
+}
 
 }  // namespace holdfast

@@ -21,6 +21,28 @@ std::optional<std::uint32_t> ItemRows::find_cell(std::uint64_t hash, const UserI
   return users_.find(hash, [&](std::uint32_t cell) { return pools_.names.is_user_of(row_of_cell(cell).user(), user); });
 }
 
+std::uint32_t ItemRows::cell_of(RowSlot slot) const {
+  const UserId user = this->user(slot);
+  const auto cell = find_cell(pools_.names.hash(user), user);
+  CHECK(cell.has_value());
+  return *cell;
+}
+
+bool ItemRows::is_newest_expired(RowSlot slot) const {
+  if (row(slot).state() != ReservationState::expired) return false;
+  const UserId user = this->user(slot);
+  return find_cell(pools_.names.hash(user), user) == slot.value();
+}
+
+bool ItemRows::put_first(RowSlot slot) {
+  if (!row(slot).live()) return false;
+  const std::uint32_t cell = cell_of(slot);
+  if ((cell & kSeveralBit) == 0) return false;
+  unlink(several(cell), slot);
+  push_front(several(cell), slot);
+  return true;
+}
+
 void ItemRows::insert_cell(std::uint64_t hash, RowSlot slot) {
   users_.insert(
       hash, slot.value(),

@@ -13,13 +13,31 @@ RowSlot RowChunks::take() {
     at(slot) = Row();
     return slot;
   }
+  return use_next();
+}
+
+RowSlot RowChunks::use_next() {
   if (end_ % kChunkRows == 0 || end_ % kChunkRows == last_capacity_) add_room();
   at(RowSlot(end_)) = Row();
   return RowSlot(end_++);
 }
 
+void RowChunks::take(RowSlot slot) {
+  use_up_to(slot.value());
+  use_next();
+}
+
+void RowChunks::use_up_to(std::uint32_t end) {
+  CHECK(end >= end_);
+  while (end_ < end) make_free(use_next());
+}
+
 void RowChunks::give_back(RowSlot slot) {
   CHECK(slot.value() < end_ && at(slot).state() != ReservationState::none);
+  make_free(slot);
+}
+
+void RowChunks::make_free(RowSlot slot) {
   at(slot) = Row();
   at(slot).set_next_free(free_);
   free_ = slot.value();

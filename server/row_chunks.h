@@ -29,6 +29,10 @@ class RowChunks {
 
   /// A slot whose row is empty (state none).
   RowSlot take();
+  /// This slot, not before used, as `take` gives it; those between the last one and it become free.
+  void take(RowSlot slot);
+  /// Slots below this one have been used; the new ones are free. REQUIRES: not less than end().
+  void use_up_to(std::uint32_t end);
   /// Makes a slot free.
   void give_back(RowSlot slot);
   Row& at(RowSlot slot) noexcept { return rows_[slot.value() / kChunkRows][slot.value() % kChunkRows]; }
@@ -39,6 +43,8 @@ class RowChunks {
   std::int64_t quantity(RowSlot slot) const noexcept;
   void set_quantity(RowSlot slot, std::int64_t quantity);
   Link& link(RowSlot slot);
+  /// REQUIRES: it was set.
+  const Link& link(RowSlot slot) const noexcept { return chunk_of(slot).links[slot.value() % kChunkRows]; }
 
   /// Must be called when a row became RESERVED with a deadline, or ended.
   void note_deadline(RowSlot slot);
@@ -87,6 +93,8 @@ class RowChunks {
     return bounds;
   }
 
+  RowSlot use_next();
+  void make_free(RowSlot slot);
   void add_room();
   static std::uint64_t deadline_key(const Row& row) noexcept;
   static std::uint64_t ended_key(const Row& row) noexcept;

@@ -12,6 +12,25 @@ std::int64_t Sale::units(const UserId& user) const {
 }
 
 void Sale::add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity) {
+  restore(user, item, slot, quantity, true);
+}
+
+void Sale::restore(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity, bool newest) {
+  Entry& entry = entry_of(user);
+  entry.units += quantity;
+  ++entry.count;
+  if (!newest) return;
+  entry.newest_item = item.value();
+  entry.newest_slot = slot.value();
+}
+
+bool Sale::is_newest(const UserId& user, ItemNumber item, RowSlot slot) const {
+  const Entry* entry = find(user, pools_.names.hash(user));
+  return entry != nullptr && entry->newest_item == item.value() && entry->newest_slot == slot.value();
+}
+
+/// Made when he has none.
+Sale::Entry& Sale::entry_of(const UserId& user) {
   const std::uint64_t hash = pools_.names.hash(user);
   Entry* entry = find(user, hash);
   if (entry == nullptr) {
@@ -23,10 +42,7 @@ void Sale::add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t q
         [this](std::uint32_t value) { return pools_.names.hash(pools_.names.user_of(entry_at(value).user)); },
         [this](std::uint32_t value) { __builtin_prefetch(&entry_at(value)); });
   }
-  entry->units += quantity;
-  ++entry->count;
-  entry->newest_item = item.value();
-  entry->newest_slot = slot.value();
+  return *entry;
 }
 
 void Sale::remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity) {

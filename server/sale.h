@@ -22,6 +22,9 @@ class Sale {
   /// A reservation of this user became live, or is live no longer. REQUIRES: what is removed was added.
   void add(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity);
   void remove(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity);
+  /// As `add`, of what a snapshot has; `newest`: it is the user's newest live one.
+  void restore(const UserId& user, ItemNumber item, RowSlot slot, std::int64_t quantity, bool newest);
+  bool is_newest(const UserId& user, ItemNumber item, RowSlot slot) const;
   /// The item of the user's newest live reservation, where that is known: none once that one has ended.
   ItemNumber newest_item(const UserId& user) const;
 
@@ -44,6 +47,7 @@ class Sale {
   static constexpr std::uint32_t kEntryUnits = sizeof(Entry) / kUnitBytes;
 
   Entry& entry_at(UnitPool::Handle handle) const { return *reinterpret_cast<Entry*>(pools_.several.at(handle)); }
+  Entry& entry_of(const UserId& user);
   Entry* find(const UserId& user, std::uint64_t hash) const;
 
   RowPools& pools_;

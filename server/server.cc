@@ -136,10 +136,10 @@ class Server final : public MetricsSource {
     if (!recovery) return recovery.error();
     make_shards((*recovery)->identity().secret);
     ShardedReplay replay(inventories());
-    const auto replayed = (*recovery)->replay(replay.visitor(), [this](const RecoveryProgress& progress) {
-      hub_.loading.bytes_done.store(progress.bytes_done);
-      hub_.loading.bytes_total.store(progress.bytes_total);
-    });
+    const auto progress = [this](const RecoveryProgress& made) { tell_progress(made); };
+    const auto restored = (*recovery)->restore(replay, progress);
+    if (!restored) return restored.error();
+    const auto replayed = (*recovery)->replay(replay.visitor(), progress);
     if (!replayed) return replayed.error();
     if (replay.finish() != replayed->state) {
       return Error::format(ErrorCode::damaged, "{}: the log replays to another state than it says; nothing was changed",
@@ -157,6 +157,11 @@ class Server final : public MetricsSource {
                     replayed->records, took.count()));
     notify_manager("READY=1");
     return {};
+  }
+
+  void tell_progress(const RecoveryProgress& progress) {
+    hub_.loading.bytes_done.store(progress.bytes_done);
+    hub_.loading.bytes_total.store(progress.bytes_total);
   }
 
   LogSettings log_settings() const {

@@ -11,6 +11,7 @@ ShardedReplay::ShardedReplay(std::vector<Inventory*> inventories)
   for (std::size_t i = 0; i < inventories_.size(); ++i) {
     CHECK(inventories_[i]->place().index.value() == i && inventories_[i]->place().count == inventories_.size());
     CHECK(inventories_[i]->item_number_max() == ItemNumber());
+    restores_.emplace_back(*inventories_[i]);
   }
 }
 
@@ -73,5 +74,33 @@ Result<void> ShardedReplay::on_default_returns(const RecordStamp& stamp, const D
   for (Inventory* inventory : inventories_) HOLDFAST_TRY(inventory->on_default_returns(stamp, record));
   return {};
 }
+
+InventoryRestore& ShardedReplay::restore_of(std::string_view name) {
+  return restores_[router_.owner(ItemName::from_stored(name)).value()];
+}
+
+Result<void> ShardedReplay::on_log(const SnapshotLog& log) {
+  for (InventoryRestore& restore : restores_) HOLDFAST_TRY(restore.on_log(log));
+  return {};
+}
+
+Result<void> ShardedReplay::on_name(const SnapshotName& name) { return restore_of(name.name).on_name(name); }
+
+Result<void> ShardedReplay::on_version(const SnapshotVersion&) { return {}; }
+
+Result<void> ShardedReplay::on_item(const SnapshotItem& item) {
+  if (owners_.contains(item.number.value())) return Error(ErrorCode::damaged, "an item number that is given twice");
+  restoring_ = &restore_of(item.name);
+  HOLDFAST_TRY(restoring_->on_item(item));
+  owners_.emplace(item.number.value(), inventories_[static_cast<std::size_t>(restoring_ - restores_.data())]);
+  return {};
+}
+
+Result<void> ShardedReplay::on_row(const SnapshotRow& row) { return restoring_->on_row(row); }
+Result<void> ShardedReplay::on_order(std::span<const std::uint32_t> slots) { return restoring_->on_order(slots); }
+Result<void> ShardedReplay::on_adjust(const ReservationId& id, std::int64_t delta) {
+  return restoring_->on_adjust(id, delta);
+}
+Result<void> ShardedReplay::on_item_end() { return restoring_->on_item_end(); }
 
 }  // namespace holdfast

@@ -1,15 +1,15 @@
-// Recovery into several shards: the records of the log, read in LSN order by one thread, go to the inventories of their
-// items' owners. Nothing in a record says how many shards wrote it, so that any number may read it.
+// Recovery into several shards: what a snapshot has, and the records of the log, read in LSN order by one thread, go to
+// the inventories of their items' owners. Nothing in either says how many shards wrote it, so that any number may read it.
 #pragma once
 
-#include "server/inventory.h"
+#include "server/inventory_snapshot.h"
 #include "server/router.h"
 
 #include <vector>
 
 namespace holdfast {
 
-class ShardedReplay final : public RecordVisitor {
+class ShardedReplay final : public RecordVisitor, public SnapshotVisitor {
  public:
   /// The inventories of all shards, by index, without any item; they outlive this. REQUIRES: at least one.
   explicit ShardedReplay(std::vector<Inventory*> inventories);
@@ -29,11 +29,26 @@ class ShardedReplay final : public RecordVisitor {
   /// For all of them.
   Result<void> on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) override;
 
+  // SnapshotVisitor, before any record. The same errors.
+
+  Result<void> on_log(const SnapshotLog& log) override;
+  Result<void> on_name(const SnapshotName& name) override;
+  Result<void> on_version(const SnapshotVersion& version) override;
+  Result<void> on_item(const SnapshotItem& item) override;
+  Result<void> on_row(const SnapshotRow& row) override;
+  Result<void> on_order(std::span<const std::uint32_t> slots) override;
+  Result<void> on_adjust(const ReservationId& id, std::int64_t delta) override;
+  Result<void> on_item_end() override;
+
  private:
   Inventory& owner_of(ItemNumber number) const;
   Result<void> load(const RecordStamp& stamp, const ItemRecord& record);
 
+  InventoryRestore& restore_of(std::string_view name);
+
   std::vector<Inventory*> inventories_;
+  std::vector<InventoryRestore> restores_;  // by index
+  InventoryRestore* restoring_ = nullptr;   // of the item last told of
   Router router_;
   boost::unordered_flat_map<std::uint64_t, Inventory*> owners_;  // by number, of the items there are
 };

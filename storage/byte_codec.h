@@ -73,6 +73,8 @@ class ByteReader {
 
   bool ok() const noexcept { return ok_; }
   bool at_end() const noexcept { return rest_.empty(); }
+  /// What was not taken yet.
+  std::span<const std::byte> rest() const noexcept { return rest_; }
 
   template <class T>
   T fixed() noexcept {

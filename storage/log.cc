@@ -89,7 +89,7 @@ Log::Impl::Impl(std::unique_ptr<LogRecovery::State> from, SegmentPreparer* prepa
       incarnation(recovered->incarnation + 1),
       written(recovered->end.last_lsn),
       durable(recovered->end.last_lsn),
-      snapshot_bytes(recovered->settings.snapshot_bytes),
+      snapshot_bytes(recovered->restored->bytes),
       alarms_(status, recovered->settings),
       inline_preparer_(recovered->files),
       next_(recovered->files, preparer != nullptr ? *preparer : inline_preparer_, recovered->settings, alarms_),
@@ -354,6 +354,7 @@ Result<void> Log::tick() { return impl_->tick(); }
 Result<void> Log::close() { return impl_->close(); }
 std::chrono::nanoseconds Log::due() const noexcept { return impl_->due(); }
 void Log::set_snapshot_bytes(std::uint64_t bytes) noexcept { impl_->snapshot_bytes = bytes; }
+std::uint64_t Log::snapshot_bytes() const noexcept { return impl_->snapshot_bytes; }
 std::uint64_t Log::take_longest_flush_ns() noexcept {
   return impl_->status.flush_recent_ns.exchange(0, std::memory_order_relaxed);
 }

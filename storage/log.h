@@ -44,6 +44,7 @@ class Log {
 
   /// Bytes of the last snapshot changed: how much space must stay free.
   void set_snapshot_bytes(std::uint64_t bytes) noexcept;
+  std::uint64_t snapshot_bytes() const noexcept;
 
   const LogStatus& status() const noexcept;
   /// The longest write since the last call. Any thread, but only one.

@@ -9,24 +9,28 @@ namespace holdfast {
 namespace {
 
 constexpr std::string_view kSegmentPrefix = "segment-";
+constexpr std::string_view kSnapshotPrefix = "snapshot-";
 constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::string_view kBrokenSuffix = ".broken";
 constexpr std::size_t kNumberDigits = 10;
+constexpr std::size_t kLsnDigits = 20;
 
 std::string in(const std::string& directory, std::string_view name) { return fmt::format("{}/{}", directory, name); }
 
-/// 0 when the name is no segment's.
-std::uint64_t segment_number(std::string_view name) {
-  if (!name.starts_with(kSegmentPrefix) || name.size() < kSegmentPrefix.size() + kNumberDigits) return 0;
-  name.remove_prefix(kSegmentPrefix.size());
+/// The number behind the prefix, written with at least so many digits; 0 when the name is not so.
+std::uint64_t number_in(std::string_view name, std::string_view prefix, std::size_t digits) {
+  if (!name.starts_with(prefix) || name.size() < prefix.size() + digits) return 0;
+  name.remove_prefix(prefix.size());
   std::uint64_t number = 0;
   const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), number);
   return ec == std::errc() && end == name.data() + name.size() ? number : 0;
 }
 
 void sort_in(LogFiles& found, std::string name) {
-  if (const auto number = segment_number(name); number != 0) {
+  if (const auto number = number_in(name, kSegmentPrefix, kNumberDigits); number != 0) {
     found.segments.push_back(number);
+  } else if (const auto lsn = number_in(name, kSnapshotPrefix, kLsnDigits); lsn != 0) {
+    found.snapshots.emplace_back(lsn);
   } else if (name.ends_with(kTemporarySuffix)) {
     found.temporaries.push_back(std::move(name));
   } else if (name.ends_with(kBrokenSuffix)) {
@@ -42,6 +46,9 @@ void sort_in(LogFiles& found, std::string name) {
 
 std::string segment_path(const std::string& directory, std::uint64_t number) {
   return fmt::format("{}/{}{:0{}}", directory, kSegmentPrefix, number, kNumberDigits);
+}
+std::string snapshot_path(const std::string& directory, Lsn lsn) {
+  return fmt::format("{}/{}{:0{}}", directory, kSnapshotPrefix, lsn.value(), kLsnDigits);
 }
 std::string mark_path(const std::string& directory) { return in(directory, "mark"); }
 std::string lock_path(const std::string& directory) { return in(directory, "lock"); }
@@ -60,6 +67,7 @@ Result<LogFiles> look_at_directory(FileSystem& files, const std::string& directo
   if (!names) return names.error();
   for (auto& name : *names) sort_in(found, std::move(name));
   std::sort(found.segments.begin(), found.segments.end());
+  std::sort(found.snapshots.begin(), found.snapshots.end());
   return found;
 }
 

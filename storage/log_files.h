@@ -3,6 +3,7 @@
 //   lock                          held by the one process that owns the directory
 //   mark                          how far the log is durable
 //   segment-0000000001            the log, in numbers without a gap
+//   snapshot-00000000000000000042   the state after that LSN
 //   segment-0000000001-at-8192.broken   a copy of a torn suffix that recovery dropped
 //   *.tmp                         being made; worth nothing after a crash
 #pragma once
@@ -12,6 +13,7 @@
 namespace holdfast {
 
 std::string segment_path(const std::string& directory, std::uint64_t number);
+std::string snapshot_path(const std::string& directory, Lsn lsn);
 std::string mark_path(const std::string& directory);
 std::string lock_path(const std::string& directory);
 std::string broken_path(const std::string& directory, std::uint64_t number, std::uint64_t offset);
@@ -22,12 +24,15 @@ std::string temporary_path(const std::string& path);
 struct LogFiles {
   bool directory_exists = false;
   std::vector<std::uint64_t> segments;   // numbers, ascending
+  std::vector<Lsn> snapshots;            // ascending
   std::vector<std::string> temporaries;  // names
   std::vector<std::string> broken;       // names, oldest segment first
   bool mark = false;
   std::string other;  // the first name of something else; "lost+found" is nothing
 
-  bool empty() const noexcept { return segments.empty() && broken.empty() && !mark && other.empty(); }
+  bool empty() const noexcept {
+    return segments.empty() && snapshots.empty() && broken.empty() && !mark && other.empty();
+  }
 };
 
 Result<LogFiles> look_at_directory(FileSystem& files, const std::string& directory);

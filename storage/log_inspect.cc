@@ -126,6 +126,13 @@ class Acceptor final : public RecordVisitor {
   Result<void> on_default_returns(const RecordStamp&, const DefaultReturnsRecord&) override { return {}; }
 };
 
+Result<RecoveredLog> read_whole(LogRecovery& recovery) {
+  SnapshotAcceptor snapshot;
+  if (const auto restored = recovery.restore(snapshot); !restored) return restored.error();
+  Acceptor records;
+  return recovery.replay(records);
+}
+
 /// How far the log is sound from its beginning, whatever its end must be.
 Result<Lsn> sound_through(FileSystem& files, const std::string& directory, const std::vector<std::uint64_t>& numbers) {
   Lsn sound;
@@ -197,8 +204,7 @@ Result<LogVerdict> verify_log(FileSystem& files, Clock& clock, Random& random, c
   settings.floor = floor;
   auto opened = LogRecovery::open(files, clock, random, settings);
   if (opened) {
-    Acceptor acceptor;
-    const auto replayed = (*opened)->replay(acceptor);
+    const auto replayed = read_whole(**opened);
     verdict.usable = replayed.has_value();
     if (replayed) verdict.found = *replayed;
     if (!replayed) verdict.refusal = replayed.error().text();

@@ -4,6 +4,7 @@
 #include "storage/mark_reader.h"
 #include "storage/record_reader.h"
 #include "storage/recovery_state.h"
+#include "storage/snapshot_choice.h"
 
 #include <algorithm>
 
@@ -28,7 +29,8 @@ class Opening {
   explicit Opening(State& state) noexcept : s_(state) {}
 
   Result<void> open(Random& random);
-  Result<RecoveredLog> replay(RecordVisitor& visitor, const std::function<void(const RecoveryProgress&)>& progress);
+  Result<RestoredSnapshot> restore(SnapshotVisitor& visitor, const LogRecovery::Progress& progress);
+  Result<RecoveredLog> replay(RecordVisitor& visitor, const LogRecovery::Progress& progress);
 
  private:
   Result<void> check_settings() const;
@@ -40,7 +42,7 @@ class Opening {
   Result<void> read_header(std::size_t index);
   Result<void> drop_unused(std::size_t index, const Error& why);
   Result<void> check_chain() const;
-  Result<void> check_start() const;
+  bool is_covered(std::size_t index) const noexcept;
   Result<void> replay_segment(std::size_t index, RecordVisitor& visitor);
   Result<void> check_pinned_end(const SegmentEnd& pinned, const SegmentEnd& end, const FoundBatch& found) const;
   Result<void> apply(const FoundBatch& batch, const std::string& path, RecordVisitor& visitor);
@@ -55,7 +57,7 @@ class Opening {
   RecoveryProgress progress_;
   std::uint64_t told_ = 0;
   WallTime wall_max_{};
-  const std::function<void(const RecoveryProgress&)>* on_progress_ = nullptr;
+  const LogRecovery::Progress* on_progress_ = nullptr;
 };
 
 Result<void> Opening::open(Random& random) {
@@ -74,8 +76,7 @@ Result<void> Opening::open(Random& random) {
   HOLDFAST_TRY(read_headers());
   if (s_.headers.empty()) return create(random);
   s_.identity = s_.headers.front().log;
-  HOLDFAST_TRY(check_chain());
-  return check_start();
+  return check_chain();
 }
 
 Result<void> Opening::check_settings() const {
@@ -116,7 +117,7 @@ Result<void> Opening::create(Random& random) {
   if (s_.settings.require_data) {
     return Error::format(ErrorCode::not_found, "{} holds no log, and --require-data is set", s_.settings.directory);
   }
-  if (s_.settings.floor > Lsn() || s_.settings.snapshot > Lsn() || s_.mark) {
+  if (s_.settings.floor > Lsn() || !s_.directory.snapshots.empty() || s_.mark) {
     return Error::format(ErrorCode::damaged, "{}: {} has a mark or a snapshot, but no log. Restore a backup",
                          row_name(RecoveryRow::missing_file), s_.settings.directory);
   }
@@ -204,26 +205,44 @@ Result<void> Opening::check_chain() const {
   return {};
 }
 
-Result<void> Opening::check_start() const {
-  const SegmentHeader& first = s_.headers.front();
-  if (first.first_lsn <= s_.settings.snapshot.next()) return {};
-  return refuse(RecoveryRow::missing_file, ErrorCode::damaged, path_of(first.number), 0,
-                fmt::format("the log begins with LSN {}, the snapshot ends with {}", first.first_lsn.value(),
-                            s_.settings.snapshot.value()));
-}
-
 OpenMode Opening::mode_of(std::size_t index) const noexcept {
   return index + kTailSegments >= s_.directory.segments.size() ? kTailMode : OpenMode::read;
 }
 
 Lsn Opening::floor() const noexcept {
-  return std::max({s_.settings.floor, s_.settings.snapshot, s_.mark ? s_.mark->durable_lsn : Lsn()});
+  const Lsn snapshot = s_.directory.snapshots.empty() ? Lsn() : s_.directory.snapshots.back();
+  return std::max({s_.settings.floor, snapshot, s_.mark ? s_.mark->durable_lsn : Lsn()});
 }
 
-Result<RecoveredLog> Opening::replay(RecordVisitor& visitor,
-                                     const std::function<void(const RecoveryProgress&)>& progress) {
+Result<RestoredSnapshot> Opening::restore(SnapshotVisitor& visitor, const LogRecovery::Progress& progress) {
+  s_.restored.emplace();
+  if (s_.created) return *s_.restored;
+  const auto tell = [&](std::uint64_t done, std::uint64_t total) {
+    if (progress) progress({done, total, Lsn()});
+  };
+  const LogExtent log{s_.settings.directory, s_.identity, s_.headers.front().first_lsn};
+  auto chosen = choose_snapshot(s_.files, log, s_.directory.snapshots, s_.settings.notice);
+  if (!chosen) return chosen.error();
+  if (!*chosen) return *s_.restored;
+  SnapshotReader& snapshot = **chosen;
+  const auto totals = snapshot.read(visitor, [&](std::uint64_t bytes) { tell(bytes, snapshot.bytes()); });
+  if (!totals) {
+    return refuse(RecoveryRow::bad_snapshot, totals.error().code(), snapshot.path(), 0, totals.error().text());
+  }
+  s_.restored = {snapshot.header().lsn, snapshot.bytes(), *totals};
+  return *s_.restored;
+}
+
+/// Whether all records of a segment are in the snapshot. The last one is always read.
+bool Opening::is_covered(std::size_t index) const noexcept {
+  return index + 1 < s_.headers.size() && s_.headers[index + 1].predecessor.last_lsn <= s_.restored->lsn;
+}
+
+Result<RecoveredLog> Opening::replay(RecordVisitor& visitor, const LogRecovery::Progress& progress) {
   on_progress_ = &progress;
-  for (const SegmentHeader& header : s_.headers) progress_.bytes_total += header.segment_bytes;
+  for (std::size_t index = 0; index < s_.headers.size(); ++index) {
+    if (!is_covered(index)) progress_.bytes_total += s_.headers[index].segment_bytes;
+  }
   for (std::size_t index = 0; index < s_.headers.size(); ++index) HOLDFAST_TRY(replay_segment(index, visitor));
   finish();
   tell_progress(progress_.bytes_total - progress_.bytes_done);
@@ -233,7 +252,7 @@ Result<RecoveredLog> Opening::replay(RecordVisitor& visitor,
 Result<void> Opening::replay_segment(std::size_t index, RecordVisitor& visitor) {
   const SegmentHeader& header = s_.headers[index];
   const SegmentHeader* next = index + 1 < s_.headers.size() ? &s_.headers[index + 1] : nullptr;
-  if (next != nullptr && next->predecessor.last_lsn <= s_.settings.snapshot) return {};
+  if (is_covered(index)) return {};
   auto window = FileWindow::open(s_.files, path_of(header.number), mode_of(index));
   if (!window) return window.error();
   SegmentReader reader(*window, header);
@@ -276,7 +295,7 @@ Result<void> Opening::check_pinned_end(const SegmentEnd& pinned, const SegmentEn
 }
 
 Result<void> Opening::apply(const FoundBatch& batch, const std::string& path, RecordVisitor& visitor) {
-  const BatchBody body{batch.body, batch.header.first_lsn, batch.header.count, s_.settings.snapshot};
+  const BatchBody body{batch.body, batch.header.first_lsn, batch.header.count, s_.restored->lsn};
   const auto summary = read_records(body, visitor);
   if (!summary) {
     return refuse(RecoveryRow::bad_record, summary.error().code(), path, batch.offset, summary.error().text());
@@ -324,9 +343,13 @@ LogRecovery::~LogRecovery() = default;
 
 const LogIdentity& LogRecovery::identity() const noexcept { return state_->identity; }
 
-Result<RecoveredLog> LogRecovery::replay(RecordVisitor& visitor,
-                                         const std::function<void(const RecoveryProgress&)>& progress) {
-  CHECK(!state_->replayed);
+Result<RestoredSnapshot> LogRecovery::restore(SnapshotVisitor& visitor, const Progress& progress) {
+  CHECK(!state_->restored);
+  return Opening(*state_).restore(visitor, progress);
+}
+
+Result<RecoveredLog> LogRecovery::replay(RecordVisitor& visitor, const Progress& progress) {
+  CHECK(state_->restored && !state_->replayed);
   return Opening(*state_).replay(visitor, progress);
 }
 

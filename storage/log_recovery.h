@@ -10,6 +10,7 @@
 #include "storage/limits.h"
 #include "storage/log_identity.h"
 #include "storage/record.h"
+#include "storage/snapshot.h"
 #include "storage/state_hash.h"
 
 #include <functional>
@@ -27,17 +28,13 @@ struct LogSettings {
   /// Refuse a missing or empty directory instead of starting a new log in it.
   bool require_data = false;
   Millis downtime_max = kDowntimeMaxDefault;
-  /// Records up to here are in the snapshot and not replayed; segments that end before it may be gone.
-  Lsn snapshot;
-  /// The highest LSN that anything outside the log proves to be durable: snapshot, sinks' acknowledgements.
+  /// The highest LSN that anything but log, mark and snapshots proves to be durable: sinks' acknowledgements.
   Lsn floor;
-  /// Bytes of the last snapshot, for the space that must stay free.
-  std::uint64_t snapshot_bytes = 0;
   /// Takes one line for the operator: warnings at start, alarms raised and cleared. Log thread. May be empty.
   std::function<void(std::string_view)> notice;
 };
 
-/// How far a replay is.
+/// How far reading snapshot and log is.
 struct RecoveryProgress {
   std::uint64_t bytes_done = 0;
   std::uint64_t bytes_total = 0;
@@ -45,6 +42,13 @@ struct RecoveryProgress {
 };
 
 enum class RecoveryRow : std::uint8_t;
+
+/// What a start begins with.
+struct RestoredSnapshot {
+  Lsn lsn;  // none: there is no snapshot, and the log begins with LSN 1
+  std::uint64_t bytes = 0;
+  SnapshotTotals totals;
+};
 
 /// What a replay found.
 struct RecoveredLog {
@@ -59,6 +63,8 @@ struct RecoveredLog {
 
 class LogRecovery {
  public:
+  using Progress = std::function<void(const RecoveryProgress&)>;
+
   /// Locks the directory and reads mark and segment headers; a missing or empty directory becomes a new log (warning),
   /// or is refused with `require_data`. Errors: locked, damaged, foreign, unsupported, not_found (require_data),
   /// bad_option (segment_bytes), io_failed; each names the file and what to do.
@@ -70,11 +76,15 @@ class LogRecovery {
 
   /// Known before the replay, so that the inventory can be made with the log's secret.
   const LogIdentity& identity() const noexcept;
+  /// Drives the visitor with the newest sound snapshot, if there are any. What it says is still to be held against
+  /// RestoredSnapshot by the visitor's own state hash: replay does not see it. Errors: refusals of choose_snapshot, or the
+  /// visitor's own with file and offset.
+  /// REQUIRES: called once, before replay.
+  Result<RestoredSnapshot> restore(SnapshotVisitor& visitor, const Progress& progress = {});
   /// Drives the visitor with every record after the snapshot, in LSN order, and decides what the end of the log is.
   /// Errors: damaged, foreign, unsupported, io_failed with file and offset, or the visitor's own with these added.
-  /// REQUIRES: called once.
-  Result<RecoveredLog> replay(RecordVisitor& visitor,
-                              const std::function<void(const RecoveryProgress&)>& progress = {});
+  /// REQUIRES: called once, after restore.
+  Result<RecoveredLog> replay(RecordVisitor& visitor, const Progress& progress = {});
 
  private:
   friend class Log;

@@ -129,7 +129,7 @@ Result<void> LogThread::Impl::start(std::unique_ptr<LogRecovery> recovered) {
   if (!started) return started.error();
   log = std::move(*started);
   clocks = log->clocks();
-  snapshot_bytes = log->settings().snapshot_bytes;
+  snapshot_bytes = log->snapshot_bytes();
   thread_ = std::thread([this] { run(); });
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include "storage/byte_codec.h"
 #include "storage/record_format.h"
+#include "storage/record_parts.h"
 
 namespace holdfast {
 namespace {
@@ -33,31 +34,6 @@ std::int64_t add(std::int64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
-ReservationId take_id(ByteReader& in) noexcept {
-  return ReservationId(in.fixed<std::array<std::uint8_t, ReservationId::kBytes>>());
-}
-
-Counters take_counters(ByteReader& in) noexcept {
-  Counters counters;
-  for (auto* count : {&counters.available, &counters.reserved, &counters.confirmed, &counters.held}) {
-    *count = in.integer();
-  }
-  return counters;
-}
-
-void take_definition(ByteReader& in, ItemDefinition& definition) {
-  definition.stock = in.integer();
-  definition.limit = in.integer();
-  definition.ttl = Millis(in.integer());
-  definition.max_hold = Millis(in.integer());
-  definition.opens_at = wall_time(in.integer());
-  definition.closes_at = wall_time(in.integer());
-  definition.price = in.integer();
-  definition.currency = in.text(kCurrencyBytesMax);
-  definition.sale = in.text(kLabelBytesMax);
-  definition.product = in.text(kLabelBytesMax);
-}
-
 /// Reads one batch; a member per family of records.
 class BodyReader {
  public:
@@ -73,7 +49,6 @@ class BodyReader {
   Result<void> read_reservation(const RawRecord& raw);
   Result<void> read_forget(const RawRecord& raw);
   Result<void> read_default_returns(const RawRecord& raw);
-  bool take_user(ByteReader& in, unsigned kind, UserId& user) noexcept;
   bool take_change(ByteReader& in) noexcept;
   /// Whether the visitor wants this record; counts it.
   bool wanted() noexcept;
@@ -201,19 +176,6 @@ Result<void> BodyReader::read_default_returns(const RawRecord& raw) {
   if ((raw.flags & ~kDefaultHeld) != 0) return unknown_flags();
   if (!raw.payload.empty()) return malformed();
   return wanted() ? visitor_.on_default_returns(stamp_, {raw.flags != 0}) : Result<void>();
-}
-
-bool BodyReader::take_user(ByteReader& in, unsigned kind, UserId& user) noexcept {
-  if (kind == static_cast<unsigned>(UserId::Kind::number)) {
-    user = UserId::from_number(in.number());
-    return in.ok();
-  }
-  const bool uuid = kind == static_cast<unsigned>(UserId::Kind::uuid);
-  if (!uuid && kind != static_cast<unsigned>(UserId::Kind::bytes)) return false;
-  const auto bytes = uuid ? in.raw(16) : in.text(kUserBytesMax);
-  if (!in.ok() || bytes.empty()) return false;
-  user = uuid ? UserId::from_uuid(bytes) : UserId::from_bytes(bytes);
-  return true;
 }
 
 bool BodyReader::take_change(ByteReader& in) noexcept {

@@ -3,6 +3,7 @@
 #include "protocol/check.h"
 #include "storage/byte_codec.h"
 #include "storage/record_format.h"
+#include "storage/record_parts.h"
 
 #include <array>
 
@@ -36,28 +37,6 @@ class Draft {
  private:
   std::array<std::byte, kRecordBytesMax> bytes_;
 };
-
-std::string_view as_text(const ReservationId& id) noexcept {
-  return {reinterpret_cast<const char*>(id.bytes().data()), id.bytes().size()};
-}
-
-void put_counters(ByteWriter& out, const Counters& counters) noexcept {
-  for (const auto count : {counters.available, counters.reserved, counters.confirmed, counters.held})
-    out.integer(count);
-}
-
-void put_definition(ByteWriter& out, const ItemDefinition& definition) noexcept {
-  out.integer(definition.stock);
-  out.integer(definition.limit);
-  out.integer(definition.ttl.count());
-  out.integer(definition.max_hold.count());
-  out.integer(to_ms(definition.opens_at));
-  out.integer(to_ms(definition.closes_at));
-  out.integer(definition.price);
-  out.text(definition.currency);
-  out.text(definition.sale);
-  out.text(definition.product);
-}
 
 unsigned flags_of(const ItemRecord& record) noexcept {
   return (record.by_window ? kByWindow : 0U) | (record.returns_held ? kReturnsHeld : 0U) |
@@ -101,7 +80,7 @@ void write_item(std::vector<std::byte>& out, std::uint16_t offset_ms, const Reco
   draft.out.text(record.name);
   put_definition(draft.out, definition);
   if (record.event == ItemEvent::adjust) {
-    draft.out.raw(as_text(record.adjust_id));
+    put_id(draft.out, record.adjust_id);
     draft.out.text(record.reason);
   }
   draft.append(out);
@@ -113,18 +92,8 @@ void write_reservation(std::vector<std::byte>& out, std::uint16_t offset_ms, con
               offset_ms);
   draft.out.number(stamp.item.value());
   draft.out.number(stamp.sequence.value());
-  draft.out.raw(as_text(record.id));
-  switch (record.user.kind()) {
-    case UserId::Kind::number:
-      draft.out.number(record.user.number());
-      break;
-    case UserId::Kind::uuid:
-      draft.out.raw(record.user.bytes());
-      break;
-    case UserId::Kind::bytes:
-      draft.out.text(record.user.bytes());
-      break;
-  }
+  put_id(draft.out, record.id);
+  put_user(draft.out, record.user);
   draft.out.number(static_cast<std::uint64_t>(record.quantity.value()));
   if (record.deadline) draft.out.integer(difference(*record.deadline, stamp.hold));
   put_counters(draft.out, record.after);

@@ -22,6 +22,7 @@ struct LogRecovery::State {
   LogIdentity identity;
   std::optional<Mark> mark;
   std::vector<SegmentHeader> headers;  // of the segments that were begun, in order
+  std::optional<RestoredSnapshot> restored;
   bool replayed = false;
 
   // After the replay.

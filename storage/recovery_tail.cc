@@ -12,9 +12,9 @@ using segment_format::padded_bytes;
 
 constexpr std::size_t kSectorBytes = 512;
 constexpr std::array<std::string_view, kRecoveryRows> kRowNames = {
-    "clean_end",    "torn",        "zero_tail",    "unflushed_gap", "unused_segment",
-    "mid_log",      "below_floor", "later_batch",  "rot",           "out_of_order",
-    "missing_file", "bad_header",  "foreign_file", "bad_record",    "read_failed"};
+    "clean_end",    "torn",        "zero_tail",   "unflushed_gap", "unused_segment", "mid_log",
+    "below_floor",  "later_batch", "rot",         "out_of_order",  "missing_file",   "bad_header",
+    "foreign_file", "bad_record",  "read_failed", "bad_snapshot"};
 
 /// What lies behind the place where the log stops being valid.
 struct Behind {

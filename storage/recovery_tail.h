@@ -24,8 +24,9 @@ enum class RecoveryRow : std::uint8_t {
   foreign_file,  // a file of another log, or of another place in this one
   bad_record,    // a sound batch holds a record that cannot be read or applied
   read_failed,   // the device could not read
+  bad_snapshot,  // no snapshot is sound, or it needs a newer version
 };
-inline constexpr std::size_t kRecoveryRows = 15;
+inline constexpr std::size_t kRecoveryRows = 16;
 /// "mid_log" and so on; a refusal's text begins with it.
 std::string_view row_name(RecoveryRow row) noexcept;
 

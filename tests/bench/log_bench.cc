@@ -80,6 +80,8 @@ std::unique_ptr<LogRecovery> recover(FileSystem& files, Clock& clock, const std:
   LogSettings settings;
   settings.directory = directory;
   auto recovery = must(LogRecovery::open(files, clock, random, settings));
+  SnapshotAcceptor snapshot;
+  (void)must(recovery->restore(snapshot));
   (void)must(recovery->replay(counter));
   return recovery;
 }

@@ -4,6 +4,7 @@
 // HOLDFAST_SEED=n first seed; HOLDFAST_ROUNDS=n histories.
 #include "tests/random_runs.h"
 #include "tests/simulation/seeded_random.h"
+#include "tests/unit/server/random_history.h"
 #include "tests/unit/server/sharded_bench.h"
 
 #include <fmt/format.h>
@@ -22,59 +23,11 @@ constexpr std::uint16_t kShardsMax = 4;
 constexpr std::uint64_t kPhases = 3;
 constexpr std::uint64_t kCommands = 120;
 
-constexpr const char* kItems[] = {"a", "b", "c", "d", "item:1", "item:2", "{s}a", "{s}b", "{t}a", "x{t}y", "{}z", "{q"};
-
 Inventory::Settings settings() {
   Inventory::Settings settings;
   settings.ended_max = 3;
   settings.ended_retention = Millis(5'000);
   return settings;
-}
-
-/// A line of a history. Names and ids are few, so that commands meet.
-std::string random_line(simulation::Dice& dice, std::uint64_t version) {
-  const auto item = [&] { return std::string(kItems[dice.below(std::size(kItems))]); };
-  const auto key = [&] { return view_key_text(item(), dice.chance(2, 3) ? KeyKind::stock : KeyKind::buyers); };
-  const auto id = [&] { return fmt::format("00000000-0000-4000-8000-{:012}", dice.below(30)); };
-  const auto user = [&] { return fmt::format("u{}", dice.below(5)); };
-  switch (dice.below(24)) {
-    case 0:
-    case 1: {
-      const std::string name = item();
-      const bool sale = name.find('}') != std::string::npos && name[1] != '}' && dice.chance(1, 2);
-      return fmt::format("ITEM CREATE {} STOCK {} LIMIT {}{}", name, dice.below(9), dice.below(4),
-                         sale ? " SCOPE sale" : "");
-    }
-    case 2:
-      return fmt::format("ITEM LOAD {} VERSION {} STOCK {}", item(), version, dice.below(9));
-    case 3:
-      return fmt::format("ITEM {} {}", std::array{"READY", "OPEN", "PAUSE", "CLOSE"}[dice.below(4)], item());
-    case 4:
-      return fmt::format("ITEM DROP {}{}", item(), dice.chance(1, 2) ? " CONFIRMED-TOO" : "");
-    case 5:
-      return fmt::format("ITEM ADJUST {} {} ID {} REASON r", item(), static_cast<int>(dice.below(7)) - 3, id());
-    case 6:
-      return fmt::format("ITEM RETURNS {} {}", dice.chance(1, 2) ? "*" : item(), dice.chance(1, 2) ? "HOLD" : "FREE");
-    case 7:
-      return fmt::format("SET {} {}", view_key_text(item(), KeyKind::stock), dice.below(9));
-    case 8:
-      return fmt::format("{} {} {} {}", std::array{"DEL", "UNLINK"}[dice.below(2)], key(), key(), key());
-    case 9:
-      return fmt::format("{} {} {} {} foreign {}", std::array{"MGET", "EXISTS", "TOUCH"}[dice.below(3)], key(), key(),
-                         key(), key());
-    case 10:
-    case 11:
-      return fmt::format("CONFIRM {} {} ID {}{}", item(), user(), id(), dice.chance(1, 4) ? " RESUME" : "");
-    case 12:
-      return fmt::format("RELEASE {} {}", item(), user());
-    case 13:
-      return fmt::format("REFUND {} - ID {}{}", item(), id(), dice.chance(1, 3) ? " WRITEOFF" : "");
-    case 14:
-      return fmt::format("EXTEND {} {} TTL {}", item(), user(), 1'000 + dice.below(9'000));
-    default:
-      return fmt::format("RESERVE {} {} QTY {} ID {} TTL {}", item(), user(), 1 + dice.below(2), id(),
-                         1 + dice.below(3'000));
-  }
 }
 
 /// What LOAD records say: no number twice, each above those of the runs before.
@@ -136,7 +89,7 @@ void run_history(std::uint64_t seed) {
         live.sweep();
         single.sweep();
       }
-      const std::string line = random_line(dice, version += dice.below(2));
+      const std::string line = random_history_line(dice, version += dice.below(2));
       CAPTURE(line);
       const bool deletes = line.starts_with("DEL") || line.starts_with("UNLINK");
       if (deletes) {
@@ -250,14 +203,14 @@ TEST_CASE("sharded replay: versions of names that are gone stay known at their o
   RecordTape tape;
   {
     ShardedBench bench(2, tape);
-    for (const char* name : kItems) bench.ask(fmt::format("ITEM LOAD {} VERSION 9 STOCK 5", name));
-    for (const char* name : kItems) REQUIRE(bench.ask(fmt::format("ITEM DROP {}", name)) == "1");
+    for (const char* name : kHistoryItems) bench.ask(fmt::format("ITEM LOAD {} VERSION 9 STOCK 5", name));
+    for (const char* name : kHistoryItems) REQUIRE(bench.ask(fmt::format("ITEM DROP {}", name)) == "1");
   }
   for (const std::uint16_t count : std::initializer_list<std::uint16_t>{1, 3, 4}) {
     RecordTape copy;
     tape.write(0, copy);
     ShardedBench bench(count, copy);
-    for (const char* name : kItems) {
+    for (const char* name : kHistoryItems) {
       CHECK(bench.ask(fmt::format("ITEM LOAD {} VERSION 9 STOCK 5", name)).starts_with("-VERSION"));
       CHECK(bench.ask(fmt::format("ITEM LOAD {} VERSION 10 STOCK 5", name)) == "OK");
     }
@@ -268,7 +221,7 @@ TEST_CASE("sharded replay: new items of all shards inherit what was said of retu
   RecordTape tape;
   ShardedBench(2, tape).ask("ITEM RETURNS * HOLD");
   ShardedBench bench(4, tape);
-  for (const char* name : kItems) {
+  for (const char* name : kHistoryItems) {
     bench.ask(fmt::format("ITEM CREATE {} STOCK 1", name));
     bench.ask(fmt::format("RESERVE {} u", name));
     CHECK(bench.ask(fmt::format("RELEASE {} u", name)) == "0");

@@ -1,4 +1,5 @@
 // The power goes during every call of a life in which transactions are written: of each, all is found or nothing.
+#include "server/inventory_snapshot.h"
 #include "storage/log.h"
 #include "tests/simulation/simulated_disk.h"
 #include "tests/unit/server/shard_fixture.h"
@@ -38,6 +39,8 @@ class Life {
     of_shard.group_bytes = group_bytes_target(settings.segment_bytes);
     of_shard.inventory.secret = (*recovery)->identity().secret;
     shard_ = std::make_unique<Shard>(of_shard, stats_);
+    InventoryRestore restore(shard_->inventory());
+    if (const auto restored = (*recovery)->restore(restore); !restored) return restored.error();
     const auto replayed = (*recovery)->replay(shard_->inventory());
     if (!replayed) return replayed.error();
     REQUIRE(shard_->inventory().seal() == replayed->state);

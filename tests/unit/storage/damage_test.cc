@@ -4,6 +4,7 @@
 #include "storage/log_files.h"
 #include "storage/segment_reader.h"
 #include "storage/segment_writer.h"
+#include "storage/snapshot_writer.h"
 
 #include "tests/doctest.h"
 
@@ -309,6 +310,31 @@ TEST_CASE("damage: with everysec a batch lost before a later one is no rot") {
   CHECK(outcome.text == "");
   CHECK(outcome.lines.size() == log.lines.size() - 4);
   check_opens(log.disk, outcome.lines);
+}
+
+TEST_CASE("damage: of two snapshots the older one is used when the newer is damaged, and neither when both are") {
+  SmallLog log;
+  const auto snapshot = [](std::uint64_t lsn) { return snapshot_path(std::string(kDirectory), Lsn(lsn)); };
+  const auto header = read_segment_header(log.disk.contents(path(1)));
+  REQUIRE(header.has_value());
+  for (const std::uint64_t lsn : {3U, 6U}) {
+    SnapshotHeader of_log;
+    of_log.log = header->log;
+    of_log.lsn = Lsn(lsn);
+    of_log.incarnation = 1;
+    auto writer = SnapshotWriter::begin(log.disk, std::string(kDirectory), of_log);
+    REQUIRE(said(writer) == "");
+    REQUIRE(said((*writer)->on_log({})) == "");
+    REQUIRE(said((*writer)->publish()) == "");
+  }
+  CHECK(outcome_of(log.disk).lines == Lines(log.lines.upper_bound(Lsn(6)), log.lines.end()));
+  log.disk.file(snapshot(6)).flip_bit(kBlockBytes + 20, 3);
+  CHECK(outcome_of(log.disk).lines == Lines(log.lines.upper_bound(Lsn(3)), log.lines.end()));
+  log.disk.file(snapshot(3)).flip_bit(45, 0);
+  check_refused(log.disk, RecoveryRow::bad_snapshot);
+  REQUIRE(said(log.disk.remove(snapshot(3))) == "");
+  REQUIRE(said(log.disk.remove(snapshot(6))) == "");
+  check_opens(log.disk, log.lines);
 }
 
 TEST_CASE("damage: the recovery table has no row that the tests do not reach") {

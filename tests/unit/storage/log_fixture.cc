@@ -178,6 +178,8 @@ Result<void> LogDriver::recover() {
   auto opened = LogRecovery::open(disk_, clock_, random_, settings);
   if (!opened) return opened.error();
   recovery = std::move(*opened);
+  SnapshotAcceptor snapshot;
+  if (const auto restored = recovery->restore(snapshot); !restored) return restored.error();
   Lister lister;
   const auto found = recovery->replay(lister);
   if (!found) return found.error();

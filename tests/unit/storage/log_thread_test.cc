@@ -34,6 +34,8 @@ std::unique_ptr<LogRecovery> recover(FileSystem& files, Clock& clock, const LogS
   MachineRandom random;
   auto opened = LogRecovery::open(files, clock, random, settings);
   REQUIRE(said(opened) == "");
+  SnapshotAcceptor snapshot;
+  REQUIRE(said((*opened)->restore(snapshot)) == "");
   Lister lister;
   const auto replayed = (*opened)->replay(lister);
   REQUIRE(said(replayed) == "");
