@@ -73,11 +73,14 @@ void session_save(Session& session, Words, ReplyWriter&) {
   begin_wait(session, wait);
 }
 
-void session_bgsave(Session&, Words words, ReplyWriter& reply) {
-  if (words.size() > 2 || (words.size() == 2 && !equals_ignoring_case(words[1], "SCHEDULE"))) {
-    return reply.raw_error(kSyntaxError);
-  }
-  reply.status("Background saving started");
+void session_bgsave(Session& session, Words words, ReplyWriter& reply) {
+  const bool schedule = words.size() == 2 && equals_ignoring_case(words[1], "SCHEDULE");
+  if (words.size() > 2 || (words.size() == 2 && !schedule)) return reply.raw_error(kSyntaxError);
+  SnapshotBoard& snapshots = session.host().snapshots();
+  const bool running = snapshots.in_progress();
+  if (running && !schedule) return reply.raw_error("ERR Background save already in progress");
+  snapshots.ask();
+  reply.status(running ? "Background saving scheduled" : "Background saving started");
 }
 
 void session_bgrewriteaof(Session&, Words, ReplyWriter& reply) {

@@ -13,6 +13,8 @@ namespace {
 constexpr int kUsageStatus = 64;  // EX_USAGE
 
 struct Given {
+  std::uint64_t fold_through = 0;
+  long fold_parent = 0;
   std::map<std::string, std::string, std::less<>> values;
   std::string config;
 };
@@ -28,6 +30,9 @@ void declare(CLI::App& app, Given& given) {
   app.add_option("--config", given.config,
                  "TOML file whose keys are these options, with users in [users.NAME]; arguments win over it.")
       ->type_name("FILE");
+  // How the server starts the process that folds; for nobody else, and not shown.
+  app.add_option("--fold", given.fold_through)->group("");
+  app.add_option("--fold-parent", given.fold_parent)->group("");
   for (const OptionEntry& entry : option_table()) {
     const std::string flag = fmt::format("--{}", entry.name);
     const std::string key(entry.name);
@@ -49,6 +54,10 @@ Result<void> apply(const Given& given, CommandLine& line) {
   for (const auto& [name, text] : given.values) {
     const OptionEntry* entry = find_option(name);
     HOLDFAST_TRY(entry->set(line.options, *entry, text));
+  }
+  if (given.fold_through != 0) {
+    line.fold = {line.options.data_dir, Lsn(given.fold_through), line.options.fold_memory, given.fold_parent};
+    return {};
   }
   return check_options(line.options, line.users);
 }

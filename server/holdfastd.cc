@@ -1,4 +1,5 @@
 // The server's program.
+#include "server/fold_process.h"
 #include "server/options.h"
 #include "server/server.h"
 
@@ -10,5 +11,6 @@ int main(int argc, char** argv) {
     std::fputs(line.text.c_str(), line.exit_status == 0 ? stdout : stderr);
     return line.exit_status;
   }
+  if (line.fold) return holdfast::run_fold(*line.fold);
   return holdfast::run_server(line);
 }

@@ -12,6 +12,7 @@
 #include "server/options.h"
 #include "server/session.h"
 #include "server/shared_telemetry.h"
+#include "server/snapshot_board.h"
 #include "server/thread_message.h"
 
 #include <memory>
@@ -66,6 +67,7 @@ class Hub {
   PubSub pubsub;
   SharedTelemetry telemetry;
   Loading loading;
+  SnapshotBoard snapshots;
   /// Threads that accept and execute nothing any more.
   std::atomic<std::size_t> draining{0};
   /// Connections that monitor.

@@ -124,12 +124,14 @@ void persistence_section(Text& text, const ServerStatus& status) {
   line(text, "current_fork_perc", "0.00");
   zeros(text, {"current_save_keys_processed", "current_save_keys_total"});
   line(text, "rdb_changes_since_last_save", pending);
-  line(text, "rdb_bgsave_in_progress", 0);
+  const SnapshotFigures& snapshot = status.snapshot;
+  line(text, "rdb_bgsave_in_progress", snapshot.in_progress ? 1 : 0);
   line(text, "rdb_last_save_time", to_ms(status.last_save) / 1000);
-  line(text, "rdb_last_bgsave_status", "ok");
-  line(text, "rdb_last_bgsave_time_sec", -1);
-  line(text, "rdb_current_bgsave_time_sec", -1);
-  zeros(text, {"rdb_saves", "rdb_last_cow_size", "rdb_last_load_keys_expired"});
+  line(text, "rdb_last_bgsave_status", snapshot.failing ? "err" : "ok");
+  line(text, "rdb_last_bgsave_time_sec", snapshot.last < Millis(0) ? -1 : snapshot.last.count() / 1000);
+  line(text, "rdb_current_bgsave_time_sec", snapshot.in_progress ? snapshot.running.count() / 1000 : -1);
+  line(text, "rdb_saves", snapshot.made);
+  zeros(text, {"rdb_last_cow_size", "rdb_last_load_keys_expired"});
   line(text, "rdb_last_load_keys_loaded", 0);
   line(text, "aof_enabled", 1);
   zeros(text, {"aof_rewrite_in_progress", "aof_rewrite_scheduled"});
@@ -172,6 +174,12 @@ void holdfast_section(Text& text, const ServerStatus& status) {
   line(text, "log_flush_last_us", status.flush_last_us);
   line(text, "log_flush_max_us", status.flush_max_us);
   line(text, "log_slow_flushes", status.slow_flushes);
+  line(text, "snapshot_lsn", status.snapshot.lsn.value());
+  line(text, "snapshot_bytes", status.snapshot.bytes);
+  line(text, "snapshot_made_at_ms", to_ms(status.snapshot.made_at));
+  line(text, "snapshot_last_ms", status.snapshot.last.count());
+  line(text, "snapshot_last_peak_bytes", status.snapshot.last_peak_bytes);
+  line(text, "snapshots_failed", status.snapshot.failed);
   line(text, "gate_waiting_replies", status.gate_waiting);
 }
 

@@ -62,6 +62,7 @@ class Loop final : public SessionHost {
   void forward(ShardIndex shard, const StepCommand& command) override;
   bool has_credit() const override { return owners_without_credit_ == 0; }
   PubSub& pubsub() override { return hub_.pubsub; }
+  SnapshotBoard& snapshots() override { return hub_.snapshots; }
   void deliver(Delivery delivery) override;
   ThreadIndex thread() const override { return post_.self(); }
   void forget(ConnectionKey connection) override;

@@ -131,6 +131,7 @@ ServerStatus Loop::status() {
   status.monitors = hub_.monitors.load();
   status.waiting_clients = all.sum([](const ThreadStats& stats) -> auto& { return stats.client_waits; }) +
                            all.sum([](const ThreadStats& stats) -> auto& { return stats.waits; });
+  status.snapshot = hub_.snapshots.figures(reading_.boot);
   status.loading = loading();
   status.loading_bytes_done = hub_.loading.bytes_done.load();
   status.loading_bytes_total = hub_.loading.bytes_total.load();

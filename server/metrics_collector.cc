@@ -243,6 +243,7 @@ void MetricsCollector::collect_log(const MetricsSource::LogFigures& log) {
   add(MetricId::free_bytes, number(status.free_bytes.load(std::memory_order_relaxed)));
   const auto space = static_cast<std::size_t>(space_of(status));
   for (std::size_t i = 0; i < kSpaceNames.size(); ++i) add(MetricId::space, i == space ? 1 : 0, {text(kSpaceNames[i])});
+  collect_snapshots(*log.snapshots);
   add(MetricId::incarnation, number(log.incarnation));
   for (std::size_t i = 0; i < kLogAlarms; ++i) {
     const auto alarm = static_cast<LogAlarm>(i);
@@ -250,6 +251,20 @@ void MetricsCollector::collect_log(const MetricsSource::LogFigures& log) {
     add(MetricId::alarms_raised, number(status.alarm_count[i].load(std::memory_order_relaxed)),
         {text(alarm_name(alarm))});
   }
+}
+
+void MetricsCollector::collect_snapshots(const SnapshotBoard& board) {
+  const SnapshotFigures figures = board.figures(clock_.read().boot);
+  add(MetricId::snapshot_lsn, number(figures.lsn.value()));
+  add(MetricId::snapshot_size, number(figures.bytes));
+  add(MetricId::snapshot_made, static_cast<double>(to_ms(figures.made_at)) * kMillis);
+  add(MetricId::snapshot_duration, static_cast<double>(std::max(figures.last, Millis(0)).count()) * kMillis);
+  add(MetricId::snapshot_peak, number(figures.last_peak_bytes));
+  add(MetricId::snapshot_running, figures.in_progress ? 1 : 0);
+  add(MetricId::snapshots, number(figures.made));
+  add(MetricId::snapshots_failed, number(figures.failed));
+  add(MetricId::snapshot_failing, figures.failing ? 1 : 0);
+  add(MetricId::segments_removed, number(board.removed_segments.load(std::memory_order_relaxed)));
 }
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 
 #include "server/items_report.h"
 #include "server/metric_table.h"
+#include "server/snapshot_board.h"
 #include "server/thread_stats.h"
 #include "storage/clock.h"
 #include "storage/log_status.h"
@@ -19,6 +20,7 @@ class MetricsSource {
   struct LogFigures {
     const LogStatus* status = nullptr;
     std::uint64_t incarnation = 0;
+    const SnapshotBoard* snapshots = nullptr;
   };
   struct Loading {
     bool done = false;
@@ -68,6 +70,7 @@ class MetricsCollector {
   void collect_shards();
   SpaceState space_of(const LogStatus& status) const;
   void collect_log(const MetricsSource::LogFigures& log);
+  void collect_snapshots(const SnapshotBoard& board);
 
   std::uint64_t segment_bytes_;
   Clock& clock_;

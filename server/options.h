@@ -3,6 +3,7 @@
 
 #include "protocol/error.h"
 #include "protocol/types.h"
+#include "server/fold_task.h"
 #include "server/users.h"
 
 #include <optional>
@@ -63,6 +64,7 @@ struct CommandLine {
   Options options;
   Users users;
   std::vector<std::string> warnings;  // for the operator's log, when the server starts
+  std::optional<FoldTask> fold;       // a snapshot is to be folded, and nothing served
   bool leave = false;                 // nothing is to be started: --help, --version, or an error
   int exit_status = 0;
   std::string text;  // to be printed: to stdout, or to stderr when the status is not 0

@@ -7,6 +7,7 @@
 #include "server/metrics_server.h"
 #include "server/notify.h"
 #include "server/sharded_replay.h"
+#include "server/snapshot_keeper.h"
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
 
@@ -22,6 +23,7 @@ namespace holdfast {
 namespace {
 
 constexpr int kCannotStart = 1;
+constexpr std::chrono::seconds kProgressEvery{2};
 
 /// One line for the operator; a single write, so that lines of threads do not mix.
 void say(std::string_view text) {
@@ -85,6 +87,7 @@ class Server final : public MetricsSource {
     const auto recovered = recover();
     if (!recovered) hub_.stop();
     for (std::thread& thread : threads) thread.join();
+    keeper_.reset();
     notify_manager("STOPPING=1");
     if (!recovered) return say(recovered.error().text()), kCannotStart;
     if (const auto stopped = log_->stop(); !stopped) fail(stopped.error());
@@ -97,7 +100,7 @@ class Server final : public MetricsSource {
   std::optional<LogFigures> log() const override {
     const LogThread* log = serving_.load();
     if (log == nullptr) return std::nullopt;
-    return LogFigures{&log->status(), log->incarnation()};
+    return LogFigures{&log->status(), log->incarnation(), &hub_.snapshots};
   }
   Loading loading() const override {
     const Hub::Loading& progress = hub_.loading;
@@ -146,20 +149,33 @@ class Server final : public MetricsSource {
                            options_.data_dir);
     }
     HOLDFAST_TRY(start_log(std::move(*recovery)));
+    keep_snapshots(*restored, *replayed);
     for (const auto& shard : shards_) shard->begin();
     hold_returns();
     const auto took = std::chrono::duration_cast<Millis>(clock_.read().boot - began);
     for (std::size_t i = 0; i < loops_.size(); ++i) loops_[i]->serve(*shards_[i], *log_, took);
     hub_.serve();
     serving_.store(log_.get());
-    say(fmt::format("ready on {} port {}, data {}{}, fsync {}, shards {}, recovered {} records in {} ms", options_.bind,
-                    options_.port, options_.data_dir, replayed->created ? " (new)" : "", options_.fsync, loops_.size(),
-                    replayed->records, took.count()));
+    say(fmt::format(
+        "ready on {} port {}, data {}{}, fsync {}, shards {}, {}recovered {} records in {} ms", options_.bind,
+        options_.port, options_.data_dir, replayed->created ? " (new)" : "", options_.fsync, loops_.size(),
+        restored->lsn == Lsn()
+            ? std::string()
+            : fmt::format("snapshot of LSN {} with {} reservations, ", restored->lsn.value(), restored->totals.rows),
+        replayed->records, took.count()));
     notify_manager("READY=1");
     return {};
   }
 
+  /// For INFO, and every few seconds a line for who waits.
   void tell_progress(const RecoveryProgress& progress) {
+    if (const auto now = clock_.read().boot; progress_told_.count() == 0 || now - progress_told_ > kProgressEvery) {
+      if (progress_told_.count() != 0) {
+        say(fmt::format("reading {}: {} of {} MiB", options_.data_dir, progress.bytes_done >> 20,
+                        progress.bytes_total >> 20));
+      }
+      progress_told_ = now;
+    }
     hub_.loading.bytes_done.store(progress.bytes_done);
     hub_.loading.bytes_total.store(progress.bytes_total);
   }
@@ -217,6 +233,15 @@ class Server final : public MetricsSource {
     return {};
   }
 
+  void keep_snapshots(const RestoredSnapshot& restored, const RecoveredLog& replayed) {
+    SnapshotKeeper::Settings settings;
+    settings.directory = options_.data_dir;
+    settings.limits = {options_.snapshot_log_bytes, options_.snapshot_every};
+    settings.memory_bytes = options_.fold_memory;
+    settings.say = say;
+    keeper_ = std::make_unique<SnapshotKeeper>(files_, clock_, *log_, hub_.snapshots, settings, restored, replayed);
+  }
+
   /// After a stop whose length cannot be believed, units that come back stay out of sale until an operator frees them.
   void hold_returns() {
     RunningClocks clocks = log_->clocks();
@@ -241,7 +266,9 @@ class Server final : public MetricsSource {
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<std::unique_ptr<ItemsReport>> reports_ =
       std::vector<std::unique_ptr<ItemsReport>>(hub_.threads());  // that a scrape waits for; of its thread
+  std::chrono::nanoseconds progress_told_{0};
   std::unique_ptr<LogThread> log_;
+  std::unique_ptr<SnapshotKeeper> keeper_;
   std::atomic<const LogThread*> serving_{nullptr};  // once the log is replayed
   MetricsCollector collector_{options_.segment_bytes, clock_, *this};
   std::unique_ptr<MetricsServer> metrics_;  // the first to go: it reads all of the above

@@ -1,7 +1,7 @@
 // What INFO and HELLO tell about the server. A value, filled by the loop when somebody asks.
 #pragma once
 
-#include "protocol/types.h"
+#include "server/snapshot_board.h"
 
 #include <cstdint>
 #include <string>
@@ -48,6 +48,7 @@ struct ServerStatus {
   std::uint64_t flush_last_us = 0;
   std::uint64_t flush_max_us = 0;
   std::uint64_t slow_flushes = 0;
+  SnapshotFigures snapshot;
   std::string space;  // ok, or why new reservations are refused
   HoldTime hold;
   WallTime wall;

@@ -63,6 +63,8 @@ class SessionHost {
   virtual bool has_credit() const = 0;
   /// Who listens to what, on all threads.
   virtual PubSub& pubsub() = 0;
+  /// For asking for a snapshot.
+  virtual SnapshotBoard& snapshots() = 0;
   /// Takes a message to those who listen.
   virtual void deliver(Delivery delivery) = 0;
   /// Which of the threads this is.

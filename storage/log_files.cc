@@ -55,6 +55,7 @@ std::string lock_path(const std::string& directory) { return in(directory, "lock
 std::string broken_path(const std::string& directory, std::uint64_t number, std::uint64_t offset) {
   return fmt::format("{}-at-{}{}", segment_path(directory, number), offset, kBrokenSuffix);
 }
+std::string set_aside_path(const std::string& path) { return path + std::string(kBrokenSuffix); }
 std::string temporary_path(const std::string& path) { return path + std::string(kTemporarySuffix); }
 
 Result<LogFiles> look_at_directory(FileSystem& files, const std::string& directory) {

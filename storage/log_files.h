@@ -17,6 +17,8 @@ std::string snapshot_path(const std::string& directory, Lsn lsn);
 std::string mark_path(const std::string& directory);
 std::string lock_path(const std::string& directory);
 std::string broken_path(const std::string& directory, std::uint64_t number, std::uint64_t offset);
+/// The name under which a file that is not sound is kept for people.
+std::string set_aside_path(const std::string& path);
 /// The name under which a file is made before it is renamed.
 std::string temporary_path(const std::string& path);
 

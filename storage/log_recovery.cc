@@ -229,7 +229,10 @@ Result<RestoredSnapshot> Opening::restore(SnapshotVisitor& visitor, const LogRec
   if (!totals) {
     return refuse(RecoveryRow::bad_snapshot, totals.error().code(), snapshot.path(), 0, totals.error().text());
   }
-  s_.restored = {snapshot.header().lsn, snapshot.bytes(), *totals};
+  s_.restored = {snapshot.header().lsn, snapshot.bytes(), *totals, {}};
+  for (const Lsn newer : s_.directory.snapshots) {
+    if (newer > s_.restored->lsn) s_.restored->damaged.push_back(newer);
+  }
   return *s_.restored;
 }
 
@@ -245,6 +248,7 @@ Result<RecoveredLog> Opening::replay(RecordVisitor& visitor, const LogRecovery::
   }
   for (std::size_t index = 0; index < s_.headers.size(); ++index) HOLDFAST_TRY(replay_segment(index, visitor));
   finish();
+  result_.bytes = progress_.bytes_done;
   tell_progress(progress_.bytes_total - progress_.bytes_done);
   return result_;
 }

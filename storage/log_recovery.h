@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -48,6 +49,7 @@ struct RestoredSnapshot {
   Lsn lsn;  // none: there is no snapshot, and the log begins with LSN 1
   std::uint64_t bytes = 0;
   SnapshotTotals totals;
+  std::vector<Lsn> damaged;  // newer ones that were passed over
 };
 
 /// What a replay found.
@@ -55,6 +57,7 @@ struct RecoveredLog {
   Lsn last_lsn;                     // the last durable record; none for an empty log
   StateHash state;                  // as the last batch header has it: what the replayed state must hash to
   std::uint64_t records = 0;        // given to the visitor
+  std::uint64_t bytes = 0;          // of the log that was read: what is not in the snapshot, about
   std::uint64_t dropped_bytes = 0;  // of a torn suffix that Log::start will copy aside
   RecoveryRow tail{};               // how the last segment ends (recovery_tail.h)
   bool unused_segment = false;      // a segment that was prepared and never begun follows it

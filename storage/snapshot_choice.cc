@@ -48,14 +48,18 @@ Result<std::optional<SnapshotReader>> choose_snapshot(FileSystem& files, const L
                                                       const std::function<void(std::string_view)>& notice,
                                                       const SnapshotReader::Progress& progress) {
   Error why;
+  std::vector<std::string> passed_over;
   for (auto lsn = snapshots.rbegin(); lsn != snapshots.rend(); ++lsn) {
     auto sound = open_sound(files, log, *lsn, why, progress);
     if (!sound) return sound.error();
     if (*sound) {
       HOLDFAST_TRY(check_continues(log, *lsn));
+      for (const std::string& line : passed_over) {
+        if (notice) notice(line);
+      }
       return sound;
     }
-    if (notice) notice(fmt::format("{}; the start goes by the log and an older snapshot, if there is one", why.text()));
+    passed_over.push_back(fmt::format("{}; the start goes by an older snapshot and the log behind it", why.text()));
   }
   if (snapshots.empty()) {
     HOLDFAST_TRY(check_continues(log, Lsn()));

@@ -8,6 +8,7 @@ runs='
 crash        | 1000 | kills   | kills the server, cuts the power of its disk, asks for everything it acknowledged | crash
 crash-buffered | 200 | kills | the same on a file system without O_DIRECT, with flushes that fail | crash_buffered
 crash-shards |  200 | kills   | as crash, each start with another number of shards, 1 to 4 | crash_shards
+crash-snapshots | 200 | kills | as crash, while snapshots are made all the time and what they replace is removed | crash_snapshots
 crash-disk   | 20000 | histories | five lives each of a log on the simulated disk, with power cuts, kills and failed flushes | crash_disk
 cycles       |   10 | million | one user reserves and releases; memory stays where it is | cycles
 deadlock     |  600 | seconds | every connection asks every shard at full speed; all replies are counted | shards_load everybody --seconds
@@ -34,6 +35,8 @@ crash() { kills "$@" --live-write 'write_durable:*'; }
 crash_buffered() { kills "$1" --live-write 'sync:*' --always 'open_direct:*:1:EINVAL:sticky'; }
 
 crash_shards() { crash "$1" --shards 1,2,4,3; }
+
+crash_snapshots() { crash "$1" --flags='--segment-bytes 64KiB --snapshot-log-bytes 64KiB --snapshot-every 1s'; }
 
 # shards_load CASE OPTION AMOUNT
 shards_load() {

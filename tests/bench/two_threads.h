@@ -44,6 +44,7 @@ class TwoThreads final : public SessionHost {
   void forward(ShardIndex shard, const StepCommand& command) override;
   bool has_credit() const override { return credits_ > 0; }
   PubSub& pubsub() override { return hub_.pubsub; }
+  SnapshotBoard& snapshots() override { return hub_.snapshots; }
   void deliver(Delivery) override {}
   ThreadIndex thread() const override { return post_.self(); }
   void forget(ConnectionKey) override {}

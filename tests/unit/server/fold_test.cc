@@ -5,6 +5,7 @@
 #include "server/fold.h"
 #include "server/sharded_replay.h"
 #include "storage/log.h"
+#include "storage/log_cleaner.h"
 #include "storage/log_files.h"
 #include "storage/snapshot_reader.h"
 #include "tests/random_runs.h"
@@ -301,4 +302,76 @@ TEST_CASE("fold: each bit of a snapshot flipped, and each length cut off, is fou
     cut.file(path).truncate_behind(at);
     check(cut);
   }
+}
+
+namespace {
+
+/// What the server's thread does after a snapshot.
+Result<void> clean(SimulatedDisk& disk) {
+  LogCleaner cleaner(disk, kDirectory);
+  HOLDFAST_TRY(cleaner.look());
+  HOLDFAST_TRY(cleaner.remove_leftovers());
+  HOLDFAST_TRY(cleaner.remove_snapshots(Lsn()));
+  const auto removed = cleaner.remove_segments(cleaner.covered());
+  return removed ? Result<void>() : removed.error();
+}
+
+}  // namespace
+
+TEST_CASE("fold: the power may go at any call while old files are removed, twice in a row") {
+  Lsn durable;
+  SimulatedDisk log = small_log(durable);
+  const auto whole = start(log, 1);
+  for (const std::uint64_t part : {2U, 5U, 8U}) {
+    REQUIRE(said(fold_log(log, kDirectory, Lsn(durable.value() * part / 8))) == "");
+  }
+  log.crash(3);
+  SimulatedDisk counted(log);
+  const std::uint64_t before = counted.counters().calls();
+  REQUIRE(said(clean(counted)) == "");
+  const std::uint64_t calls = counted.counters().calls() - before;
+  const auto left = look_at_directory(counted, kDirectory).value();
+  REQUIRE(left.snapshots.size() == 2);
+  REQUIRE(left.segments.front() > 1);
+  for (std::uint64_t call = 1; call <= calls + 1; ++call) {
+    for (std::uint64_t fate = 1; fate <= 6; ++fate) {
+      CAPTURE(call);
+      CAPTURE(fate);
+      SimulatedDisk disk(log);
+      for (int twice = 0; twice < 2; ++twice) {
+        disk.crash_at(call);
+        try {
+          static_cast<void>(clean(disk));
+        } catch (const SimulatedCrash&) {
+        }
+        disk.clear_faults();
+        disk.crash(fate + static_cast<std::uint64_t>(twice));
+        SimulatedDisk copy(disk);
+        const Started started = start(copy, 2);
+        REQUIRE(started.refusal == "");
+        REQUIRE(started.last == whole.last);
+        REQUIRE(started.items == whole.items);
+      }
+    }
+  }
+}
+
+TEST_CASE("fold: nothing of a log goes before two snapshots have it, and what somebody holds stays") {
+  Lsn durable;
+  SimulatedDisk log = small_log(durable);
+  const auto segments = [&] { return look_at_directory(log, kDirectory).value().segments; };
+  const auto all = segments();
+  REQUIRE(all.size() > 2);
+  REQUIRE(said(fold_log(log, kDirectory, durable)) == "");
+  REQUIRE(said(clean(log)) == "");
+  CHECK(segments() == all);
+  REQUIRE(said(fold_log(log, kDirectory, Lsn(durable.value() - 1))) == "");
+  LogCleaner cleaner(log, kDirectory);
+  REQUIRE(said(cleaner.look()) == "");
+  CHECK(cleaner.covered() < durable);
+  const Lsn second_ends = cleaner.segments().at(1).last;
+  CHECK(cleaner.remove_segments(Lsn(second_ends.value() - 1)).value() == 1);
+  CHECK(cleaner.remove_segments(Lsn(second_ends.value() - 1)).value() == 0);
+  CHECK(cleaner.remove_segments(durable).value() > 0);
+  CHECK(start(log, 1).last == durable);
 }

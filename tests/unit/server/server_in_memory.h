@@ -55,6 +55,7 @@ class ServerInMemory final : public SessionHost {
   void forward(ShardIndex shard, const StepCommand& command) override;
   bool has_credit() const override { return true; }
   PubSub& pubsub() override { return pubsub_; }
+  SnapshotBoard& snapshots() override { return snapshots_; }
   void deliver(Delivery delivery) override;
   ThreadIndex thread() const override { return {}; }
   void forget(ConnectionKey connection) override { end_waits(connection, WaitEnd::forget); }
@@ -89,6 +90,7 @@ class ServerInMemory final : public SessionHost {
   PlayedControl control_;
   Router router_;
   PubSub pubsub_;
+  SnapshotBoard snapshots_;
   std::unique_ptr<RequestBuffer> request_buffer_ = std::make_unique<RequestBuffer>();
   std::vector<Connected> peers_;
   std::vector<std::vector<std::unique_ptr<CommandBlock>>> blocks_;  // by shard

@@ -77,6 +77,7 @@ class PlayedHost final : public SessionHost {
   }
   bool has_credit() const override { return credit; }
   PubSub& pubsub() override { return pubsub_; }
+  SnapshotBoard& snapshots() override { return snapshots_; }
   void deliver(Delivery delivery) override {
     for (Session* session : sessions) {
       const auto& to = delivery.connections;
@@ -102,6 +103,7 @@ class PlayedHost final : public SessionHost {
   Options options_;
   Router router_;
   PubSub pubsub_;
+  SnapshotBoard snapshots_;
   SharedTelemetry shared_;
   Telemetry telemetry_{options_, shared_};
   std::unique_ptr<RequestBuffer> buffer_ = std::make_unique<RequestBuffer>();

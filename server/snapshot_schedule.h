@@ -1,0 +1,58 @@
+// When the next snapshot is made: once the log has grown by so much, or is so old, since the last; or when somebody asks.
+// After a failure first 1 s later, then 2, 4 ... 30 s. Deterministic; one thread.
+#pragma once
+
+#include "protocol/types.h"
+#include "storage/retry_timer.h"
+
+namespace holdfast {
+
+class SnapshotSchedule {
+ public:
+  struct Limits {
+    std::uint64_t log_bytes = 0;  // since the last snapshot
+    Millis age{};                 // of it
+  };
+  /// What the log tells.
+  struct Moment {
+    std::chrono::nanoseconds boot{};
+    Lsn durable;
+    std::uint64_t log_bytes = 0;  // written since the process began
+  };
+
+  /// `last`: the snapshot that the start began with; `bytes`: of the log behind it.
+  SnapshotSchedule(const Limits& limits, Lsn last, std::uint64_t bytes, std::chrono::nanoseconds boot) noexcept
+      : limits_(limits), last_(last), bytes_before_(bytes), since_(boot) {}
+
+  void ask() noexcept { asked_ = true; }
+  bool due(const Moment& moment) const noexcept {
+    if (moment.durable <= last_ || retry_.waiting(moment.boot)) return false;
+    return asked_ || bytes_before_ + moment.log_bytes - bytes_at_ >= limits_.log_bytes ||
+           moment.boot - since_ >= limits_.age;
+  }
+  /// What was asked for is there: nothing has changed since the last one.
+  bool settled(const Moment& moment) const noexcept { return asked_ && moment.durable <= last_; }
+  /// A snapshot that was begun at this moment is there.
+  void made(const Moment& begun, Lsn snapshot) noexcept {
+    last_ = snapshot;
+    bytes_before_ = 0;
+    bytes_at_ = begun.log_bytes;
+    since_ = begun.boot;
+    asked_ = false;
+    retry_.succeeded();
+  }
+  void forget() noexcept { asked_ = false; }
+  void failed(std::chrono::nanoseconds boot) noexcept { retry_.failed(boot); }
+  Lsn last() const noexcept { return last_; }
+
+ private:
+  Limits limits_;
+  Lsn last_;
+  std::uint64_t bytes_before_;  // of the log behind the last snapshot, from earlier processes
+  std::uint64_t bytes_at_ = 0;
+  std::chrono::nanoseconds since_;
+  bool asked_ = false;
+  RetryTimer retry_;
+};
+
+}  // namespace holdfast
