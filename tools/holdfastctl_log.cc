@@ -3,18 +3,15 @@
 #include "storage/log_inspect.h"
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
+#include "tools/control_arguments.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
 
 namespace holdfast {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongArguments = 2;
 
 void print_line(std::string_view line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
@@ -24,7 +21,7 @@ void print_line(std::string_view line) {
 int failed(const Error& error) {
   std::fflush(stdout);
   fmt::print(stderr, "{}\n", error.text());
-  return kFailed;
+  return kNotOk;
 }
 
 struct Arguments {
@@ -49,7 +46,7 @@ int verify(const Arguments& arguments) {
   const auto verdict = verify_log(files, clock, random, arguments.dump.directory, Lsn(arguments.floor));
   if (!verdict) return failed(verdict.error());
   print_verdict(*verdict, arguments.dump.json, print_line);
-  return verdict->usable ? 0 : kFailed;
+  return verdict->usable ? 0 : kNotOk;
 }
 
 }  // namespace
@@ -69,12 +66,7 @@ int log_command(std::span<const std::string> arguments) {
   dump_app->add_option("--through", given.through, "Last LSN");
   dump_app->add_flag("--frames", given.dump.frames, "Also segments, batches and CLOCK records");
   verify_app->add_option("--floor", given.floor, "An LSN that a sink has acknowledged: the log must reach it");
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongArguments;
-  }
+  if (const auto status = read_words(app, arguments)) return *status;
   return dump_app->parsed() ? dump(given) : verify(given);
 }
 

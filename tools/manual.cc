@@ -306,10 +306,63 @@ std::string metrics_roff() {
   return out + ".SH SEE ALSO\n.BR holdfastd (1)\n";
 }
 
+// holdfastctl.
+
+struct Control {
+  std::string_view syntax;
+  std::string_view summary;
+};
+
+constexpr Control kControls[] = {
+#define HOLDFAST_CONTROL(syntax, summary) {syntax, summary},
+#include "tools/control_commands.def"
+#undef HOLDFAST_CONTROL
+};
+
+/// What stands in front of a command or behind it.
+constexpr Control kControlOptions[] = {
+    {"--server HOST:PORT", "The server, 127.0.0.1:7379 if not said."},
+    {"--user NAME", "The user to be, default if not said."},
+    {"--secret-file FILE",
+     "Its first line is the secret; else the variables HOLDFASTCTL_AUTH or REDISCLI_AUTH hold it."},
+    {"--json", "Data as JSON, one line a reply."},
+    {"--help", "After a command: its own options, and examples."},
+};
+
+constexpr std::string_view kControlElse =
+    "Anything else is sent to the server as it is: RESERVE item user, INFO, ITEM LOAD ...";
+constexpr std::string_view kControlStatuses =
+    "Exit status: 0 done; 1 the server refused, or what was looked at is not right; 2 wrong arguments, or no server.";
+
+std::string control_markdown() {
+  std::string out = "# holdfastctl\n\n";
+  out += fmt::format(fmt::runtime(kMade), "tools/control_commands.def");
+  out += "\n| option | what it does |\n|---|---|\n";
+  for (const Control& option : kControlOptions) out += fmt::format("| `{}` | {} |\n", option.syntax, option.summary);
+  out += "\n| command | what it does |\n|---|---|\n";
+  for (const Control& command : kControls) out += fmt::format("| `{}` | {} |\n", cell(command.syntax), command.summary);
+  return out + fmt::format("\n{}\n\n{}\n", kControlElse, kControlStatuses);
+}
+
+std::string control_roff() {
+  std::string out = roff_head("holdfastctl", 1, "asks a Holdfast server, and looks into its files");
+  out += ".SH SYNOPSIS\n.B holdfastctl\n[option ...] command [argument ...]\n.SH COMMANDS\n";
+  for (const Control& command : kControls) {
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(command.syntax), roff(command.summary));
+  }
+  out += fmt::format(".TP\n.B command argument ...\n{}\n.SH OPTIONS\n", roff(kControlElse));
+  for (const Control& option : kControlOptions) {
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(option.syntax), roff(option.summary));
+  }
+  return out + fmt::format(".SH EXIT STATUS\n{}\n.SH SEE ALSO\n.BR holdfastd (1),\n.BR holdfast\\-commands (7)\n",
+                           roff(kControlStatuses));
+}
+
 }  // namespace
 
 std::vector<ManualPage> manual_pages() {
-  return {{"commands.md", commands_markdown()},     {"errors.md", errors_markdown()},
+  return {{"holdfastctl.md", control_markdown()},   {"holdfastctl.1", control_roff()},
+          {"commands.md", commands_markdown()},     {"errors.md", errors_markdown()},
           {"options.md", options_markdown()},       {"metrics.md", metrics_markdown()},
           {"holdfast-commands.7", commands_roff()}, {"holdfast-errors.7", errors_roff()},
           {"holdfast-metrics.7", metrics_roff()},   {"holdfastd.1", options_roff()}};

@@ -108,6 +108,23 @@ Result<Reply> RespClient::ask(const std::vector<std::string>& words) {
   std::string request;
   append_request(request, words);
   HOLDFAST_TRY(write(request));
+  return read();
+}
+
+Result<std::vector<Reply>> RespClient::ask_all(const std::vector<std::vector<std::string>>& requests) {
+  std::string bytes;
+  for (const auto& words : requests) append_request(bytes, words);
+  HOLDFAST_TRY(write(bytes));
+  std::vector<Reply> replies;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto reply = read();
+    if (!reply) return reply.error();
+    replies.push_back(std::move(*reply));
+  }
+  return replies;
+}
+
+Result<Reply> RespClient::read() {
   for (;;) {
     auto parsed = parse_reply(input_);
     if (!parsed) return parsed.error();

@@ -23,11 +23,15 @@ class RespClient {
 
   /// One request, its reply. An error reply is a reply; a connection that is lost or too slow is an error.
   Result<Reply> ask(const std::vector<std::string>& words);
+  /// Many at once, their replies in order. REQUIRES: so few that they fit the socket while nothing of the replies is
+  /// read: 64 KiB of requests at most.
+  Result<std::vector<Reply>> ask_all(const std::vector<std::vector<std::string>>& requests);
 
  private:
   RespClient(int fd, std::string server) : fd_(fd), server_(std::move(server)) {}
   Result<void> greet(const Credentials& credentials);
   Result<void> write(std::string_view bytes);
+  Result<Reply> read();
 
   int fd_;
   std::string server_;

@@ -54,7 +54,7 @@ TEST_CASE("manual: a bar in a Markdown table is escaped") {
 }
 
 TEST_CASE("manual: man pages hold only requests that they mean") {
-  for (const std::string_view name : {"holdfast-commands.7", "holdfast-errors.7", "holdfastd.1"}) {
+  for (const std::string_view name : {"holdfast-commands.7", "holdfast-errors.7", "holdfastd.1", "holdfastctl.1"}) {
     std::istringstream lines(page(name));
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with('.') && !line.starts_with('\'')) continue;

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""holdfastctl as operators use it: on live servers, on data directories, and on a peer that is not right.
+
+usage: ctl_test.py --server build/release/bin/holdfastd --ctl build/release/bin/holdfastctl [--only NAME]
+"""
+import contextlib
+import json
+import os
+import pathlib
+import socketserver
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cases import arguments, run_cases  # noqa: E402
+from access_test import Guarded, SECRET, with_users  # noqa: E402
+from holdfastd_test import Server, check  # noqa: E402
+from resp import Connection  # noqa: E402
+
+SECONDS_MAX = 120
+
+
+class Programs:
+    def __init__(self, server, ctl):
+        self.server, self.ctl = os.path.abspath(server), os.path.abspath(ctl)
+
+    def start(self, folder, *flags):
+        server = Server(self.server, folder, *flags)
+        server.ready()
+        return server
+
+    def run(self, *words, server=None, environment=None):
+        """Exit status, output, errors."""
+        where = ("--server", f"127.0.0.1:{server.port}") if server else ()
+        done = subprocess.run([self.ctl, *where, *map(str, words)], capture_output=True, text=True, timeout=SECONDS_MAX,
+                              check=False, env={**os.environ, **(environment or {})})
+        return done.returncode, done.stdout, done.stderr
+
+
+# verify
+
+
+def verify_of_a_live_server(programs, folder):
+    server = programs.start(folder)
+    with Connection(server.address) as connection:
+        connection.ask_all([("ITEM", "CREATE", f"item:{i}", "STOCK", 100, "LIMIT", 0) for i in range(150)])
+        connection.ask("ITEM", "CREATE", "{*}", "STOCK", 1)
+        connection.ask_all([("RESERVE", f"item:{i}", "u", "QTY", 3) for i in range(150)])
+    check(programs.run("verify", server=server) == (0, "ok: 151 items\n", ""), "all are right")
+    check(programs.run("verify", "*", server=server)[1] == "ok: 151 items\n", "* is all of them, as in ITEM VERIFY")
+    check(programs.run("verify", "item:7", "{*}", server=server)[1] == "ok: 2 items\n", "some, by name")
+    status, out, _ = programs.run("verify", "--json", server=server)
+    check((status, json.loads(out)) == (0, {"items": 151, "ok": True, "not-ok": []}), "the same as JSON", out)
+    status, out, said = programs.run("verify", "no", server=server)
+    check(status == 2 and out == "" and "NOITEM" in said, "an item that there is not: cannot be told", status, said)
+    server.stop()
+    status, out, said = programs.run("verify", server=server)
+    check(status == 2 and "Connection refused" in said, "no server: cannot be told", status, said)
+    check(programs.run("verify", "--no-such")[0] == 2, "wrong arguments")
+
+
+def verify_as_a_user(programs, folder):
+    users = (("default", SECRET, ("admin",)), ("watch", "w" * 32, ("reader",)))
+    server = Guarded(programs.server, folder, *with_users(folder, users))
+    server.ready()
+    status, _, said = programs.run("verify", server=server)
+    check(status == 2 and "--secret-file" in said, "who does not authenticate is told how to", said)
+    status, out, _ = programs.run("--user", "watch", "verify", server=server, environment={"HOLDFASTCTL_AUTH": "w" * 32})
+    check((status, out) == (0, "ok: 0 items\n"), "a reader may")
+    status, _, said = programs.run("verify", server=server, environment={"HOLDFASTCTL_AUTH": SECRET})
+    check(status == 2 and "NOPERM" in said, "others may not, which is no verdict on the items", said)
+    server.stop()
+
+
+def resp3(value):
+    if isinstance(value, dict):
+        return b"%%%d\r\n" % len(value) + b"".join(resp3(part) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return b"*%d\r\n" % len(value) + b"".join(map(resp3, value))
+    if isinstance(value, int):
+        return b":%d\r\n" % value
+    return b"$%d\r\n%s\r\n" % (len(value), value.encode())
+
+
+@contextlib.contextmanager
+def peer(answers):
+    """A server that answers each command's first two words with what it is given for them."""
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            while header := self.rfile.readline():
+                words = [self.rfile.read(int(self.rfile.readline()[1:]) + 2)[:-2].decode() for _ in range(int(header[1:]))]
+                self.wfile.write(resp3(answers(words)))
+
+    class Peer(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Peer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        server.port = server.server_address[1]
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def verify_tells_what_is_not_right(programs, _):
+    counters = {"total": 10, "available": 4, "reserved": 3, "confirmed": 3, "held": 0}
+    items = {"good": ({}, {}, 0), "rows": ({"ok": 0, "reserved": 2}, {}, 0), "sum": ({}, {"available": 5}, 0), "fence": ({}, {}, 17),
+             "minus": ({}, {"available": -1, "held": 5}, 0)}
+
+    def answers(words):
+        if words[:2] == ["ITEM", "LIST"]:
+            return ["0", list(items)]
+        if words[:2] == ["ITEM", "VERIFY"]:
+            return {"item": words[2], "ok": 1, **counters, "rows": 6, "sequence": 20} | items[words[2]][0]
+        if words[:2] == ["ITEM", "GET"]:
+            return {"item": words[2], "version": 1, **counters, "sequence": 20, "fenced": items[words[2]][2]} | items[words[2]][1]
+        return {"server": "redis"}
+
+    with peer(answers) as server:
+        status, out, said = programs.run("verify", server=server)
+        lines = out.splitlines()
+        check(status == 1 and lines[-1] == "4 of 5 items are not ok", "what is not right is counted", status, out, said)
+        for name, problem in (("rows", "its rows count 2 reserved, 3 confirmed"), ("sum", "counters do not add up to the total"),
+                              ("fence", "fenced at sequence 17"), ("minus", "counters do not add up to the total")):
+            check(any(line.startswith(f"item={name} ") and line.endswith(problem) for line in lines), "and named", name, out)
+        status, out, _ = programs.run("verify", "--json", server=server)
+        found = json.loads(out)
+        check(status == 1 and found["items"] == 5 and not found["ok"] and [item["item"] for item in found["not-ok"]] ==
+              ["rows", "sum", "fence", "minus"], "in JSON too", out)
+        check(programs.run("verify", "good", server=server)[0] == 0, "the good one alone is right")
+
+
+ALL = (verify_of_a_live_server, verify_as_a_user, verify_tells_what_is_not_right)
+
+
+def main():
+    parser = arguments(__doc__)
+    parser.add_argument("--ctl", required=True, help="path of holdfastctl")
+    options = parser.parse_args()
+    run_cases(ALL, options, Programs(options.server, options.ctl))
+
+
+if __name__ == "__main__":
+    main()
