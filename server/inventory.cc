@@ -1,6 +1,8 @@
 // The inventory's spine: groups and durability, look-ups, and how a decided change becomes a record and is applied.
 #include "server/inventory.h"
 
+#include "storage/state_hasher.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -56,18 +58,8 @@ StateHash Inventory::seal() {
       if (noticing_) notices_.push_back(make_notice(*item));
       item->announced = selling;
     }
-    const std::uint64_t parts[] = {item->number.value(),
-                                   item->version.value(),
-                                   static_cast<std::uint64_t>(item->state),
-                                   item->sequence.value(),
-                                   static_cast<std::uint64_t>(item->total),
-                                   static_cast<std::uint64_t>(item->counters.available),
-                                   static_cast<std::uint64_t>(item->counters.reserved),
-                                   static_cast<std::uint64_t>(item->counters.confirmed),
-                                   static_cast<std::uint64_t>(item->counters.held)};
-    const XXH128_hash_t hash = XXH3_128bits(parts, sizeof(parts));
     hash_ -= item->hash;
-    item->hash = {hash.low64, hash.high64};
+    item->hash = item_hash({item->number, item->version, item->state, item->sequence, item->total, item->counters});
     hash_ += item->hash;
   }
   touched_.clear();

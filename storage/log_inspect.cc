@@ -1,9 +1,10 @@
 #include "storage/log_inspect.h"
 
-#include "storage/log_files.h"
+#include "storage/log_walk.h"
 #include "storage/mark_reader.h"
 #include "storage/record_lines.h"
 #include "storage/recovery_tail.h"
+#include "storage/state_hasher.h"
 
 #include <fmt/format.h>
 
@@ -18,22 +19,6 @@ std::string hex(std::span<const std::uint8_t> bytes) {
   std::string text;
   for (const auto byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
-}
-
-/// A segment's file with its header.
-struct OpenSegment {
-  FileWindow window;
-  SegmentHeader header;
-};
-
-Result<OpenSegment> open_segment(FileSystem& files, const std::string& path) {
-  auto window = FileWindow::open(files, path, OpenMode::read);
-  if (!window) return window.error();
-  const auto block = window->view(0, kBlockBytes);
-  if (!block) return block.error();
-  const auto header = read_segment_header(*block);
-  if (!header) return Error::format(header.error().code(), "{}: {}", path, header.error().text());
-  return OpenSegment{std::move(*window), *header};
 }
 
 std::string segment_line(const SegmentHeader& header, bool as_json) {
@@ -67,34 +52,6 @@ std::string batch_line(const FoundBatch& batch, bool as_json) {
   line["state"] = fmt::format("{:016x}{:016x}", header.state.high, header.state.low);
   line["sum"] = fmt::format("{:016x}", header.body_sum);
   return render(line, as_json);
-}
-
-/// Lists one segment, up to where its successor says that it ends.
-Result<void> dump_segment(OpenSegment& segment, const SegmentEnd* pinned, const DumpOptions& options,
-                          const LineSink& out) {
-  RecordLines lines(options, out);
-  SegmentReader reader(segment.window, segment.header);
-  if (options.frames) out(segment_line(segment.header, options.json));
-  while (pinned == nullptr || reader.end() != *pinned) {
-    const auto found = reader.next();
-    if (!found) return found.error();
-    if (found->finding != BatchFinding::valid) {
-      const bool end_of_log =
-          pinned == nullptr && (found->finding == BatchFinding::zeros || found->finding == BatchFinding::file_ends);
-      if (end_of_log) return {};
-      return Error::format(ErrorCode::damaged, "{} at offset {}: {}", segment.window.path(), found->offset,
-                           finding_name(found->finding));
-    }
-    if (found->header.last_lsn() < options.from) continue;
-    if (found->header.first_lsn > options.through) return {};
-    if (options.frames) out(batch_line(*found, options.json));
-    const auto done = read_records({found->body, found->header.first_lsn, found->header.count, Lsn()}, lines, &lines);
-    if (!done) {
-      return Error::format(done.error().code(), "{} at offset {}: {}", segment.window.path(), found->offset,
-                           done.error().text());
-    }
-  }
-  return {};
 }
 
 Result<LogFiles> find_log(FileSystem& files, const std::string& directory) {
@@ -133,35 +90,29 @@ Result<RecoveredLog> read_whole(LogRecovery& recovery) {
   return recovery.replay(records);
 }
 
-/// How far the log is sound from its beginning, whatever its end must be.
-Result<Lsn> sound_through(FileSystem& files, const std::string& directory, const std::vector<std::uint64_t>& numbers) {
-  Lsn sound;
-  std::optional<SegmentEnd> before;
-  for (const std::uint64_t number : numbers) {
-    auto segment = open_segment(files, segment_path(directory, number));
-    if (!segment || segment->header.number != number) break;
-    if (before && segment->header.predecessor != *before) break;
-    SegmentReader reader(segment->window, segment->header);
-    Acceptor acceptor;
-    for (;;) {
-      const auto found = reader.next();
-      if (!found || found->finding != BatchFinding::valid) break;
-      if (!read_records({found->body, found->header.first_lsn, found->header.count, Lsn()}, acceptor)) return sound;
-      sound = found->header.last_lsn();
-    }
-    before = reader.end();
+/// How far the log is sound from its beginning, and whether its records make the states that its batches tell.
+void look_at_sound_part(FileSystem& files, const std::string& directory, LogVerdict& verdict) {
+  auto walk = LogWalk::open(files, directory);
+  if (!walk) return;
+  verdict.first = walk->first_lsn();
+  verdict.state_known = verdict.first == Lsn(1);
+  StateHasher hasher;
+  for (auto step = walk->next(); step != LogWalk::Step::end; step = walk->next()) {
+    if (step == LogWalk::Step::segment) continue;
+    const BatchHeader& header = walk->batch().header;
+    if (!read_records({walk->batch().body, header.first_lsn, header.count, Lsn()}, hasher)) return;
+    verdict.kept = header.last_lsn();
+    const bool differs = verdict.state_known && hasher.state() != header.state;
+    if (differs && !verdict.state_differs) verdict.state_differs = header.last_lsn();
   }
-  return sound;
 }
 
 Result<void> look_for_losses(FileSystem& files, const std::string& directory, Lsn floor, LogVerdict& verdict) {
   const auto found = find_log(files, directory);
   if (!found) return found.error();
   verdict.segments = found->segments.size();
-  const auto sound = sound_through(files, directory, found->segments);
-  if (!sound) return sound.error();
-  verdict.kept = *sound;
-  verdict.known = std::max(*sound, floor);
+  look_at_sound_part(files, directory, verdict);
+  verdict.known = std::max(verdict.kept, floor);
   for (const std::uint64_t number : found->segments) {
     auto window = FileWindow::open(files, segment_path(directory, number), OpenMode::read);
     if (!window) return window.error();
@@ -176,23 +127,25 @@ Result<void> look_for_losses(FileSystem& files, const std::string& directory, Ls
 }  // namespace
 
 Result<void> dump_log(FileSystem& files, const DumpOptions& options, const LineSink& out) {
-  const auto found = find_log(files, options.directory);
-  if (!found) return found.error();
-  auto segment = open_segment(files, segment_path(options.directory, found->segments.front()));
-  if (!segment) return segment.error();
-  for (std::size_t index = 0; index < found->segments.size(); ++index) {
-    const bool last = index + 1 == found->segments.size();
-    auto next = last ? Result<OpenSegment>(Error())
-                     : open_segment(files, segment_path(options.directory, found->segments[index + 1]));
-    // The one after the live segment is prepared and has no header.
-    const bool pinned = next.has_value();
-    if (!last && !pinned && index + 2 != found->segments.size()) return next.error();
-    const bool wanted = !pinned || next->header.first_lsn > options.from;
-    if (wanted) HOLDFAST_TRY(dump_segment(*segment, pinned ? &next->header.predecessor : nullptr, options, out));
-    if (!pinned || next->header.first_lsn > options.through) return {};
-    segment = std::move(next);
+  auto walk = LogWalk::open(files, options.directory, options.from);
+  if (!walk) return walk.error();
+  RecordLines lines(options, out);
+  for (auto step = walk->next(); step != LogWalk::Step::end; step = walk->next()) {
+    if (step == LogWalk::Step::segment) {
+      if (walk->segment().first_lsn > options.through) return {};
+      if (options.frames) out(segment_line(walk->segment(), options.json));
+      continue;
+    }
+    const FoundBatch& batch = walk->batch();
+    if (batch.header.last_lsn() < options.from) continue;
+    if (batch.header.first_lsn > options.through) return {};
+    if (options.frames) out(batch_line(batch, options.json));
+    const auto done = read_records({batch.body, batch.header.first_lsn, batch.header.count, Lsn()}, lines, &lines);
+    if (!done) {
+      return Error::format(done.error().code(), "{} at offset {}: {}", walk->path(), batch.offset, done.error().text());
+    }
   }
-  return {};
+  return walk->unsound() ? Result<void>(*walk->unsound()) : Result<void>();
 }
 
 Result<LogVerdict> verify_log(FileSystem& files, Clock& clock, Random& random, const std::string& directory,
@@ -215,6 +168,12 @@ Result<LogVerdict> verify_log(FileSystem& files, Clock& clock, Random& random, c
   }
   HOLDFAST_TRY(look_for_losses(files, directory, floor, verdict));
   if (verdict.usable) verdict.known = verdict.kept = verdict.found.last_lsn;
+  if (verdict.usable && verdict.state_differs) {
+    verdict.usable = false;
+    verdict.refusal = fmt::format(
+        "the records up to LSN {} make another state than their batch says; a server does not start from it",
+        verdict.state_differs->value());
+  }
   return verdict;
 }
 
@@ -222,6 +181,7 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
   json::object line;
   line["usable"] = verdict.usable;
   line["segments"] = verdict.segments;
+  line["first-lsn"] = verdict.first.value();
   line["last-lsn"] = verdict.kept.value();
   if (verdict.usable) {
     line["end"] = std::string(row_name(verdict.found.tail));
@@ -234,8 +194,9 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
   }
   if (as_json) return out(render(line, true));
   if (verdict.usable) {
-    out(fmt::format("usable: {} segments, LSN 1 to {}, state {}", verdict.segments, verdict.kept.value(),
-                    std::string_view(line["state"].as_string())));
+    out(fmt::format("usable: {} segments, LSN {} to {}, state {}{}", verdict.segments, verdict.first.value(),
+                    verdict.kept.value(), std::string_view(line["state"].as_string()),
+                    verdict.state_known ? "" : " (as it says; what is before was not looked at)"));
     if (verdict.found.dropped_bytes > 0) {
       out(fmt::format("{}: the next start drops {} bytes behind it, of which nothing was acknowledged",
                       row_name(verdict.found.tail), verdict.found.dropped_bytes));
@@ -243,8 +204,8 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
     return;
   }
   out(fmt::format("refused: {}", verdict.refusal));
-  out(fmt::format("a repair would keep LSN 1 to {} and lose {} records, up to LSN {}", verdict.kept.value(),
-                  verdict.lost(), verdict.known.value()));
+  out(fmt::format("a repair would keep LSN {} to {} and lose {} records, up to LSN {}", verdict.first.value(),
+                  verdict.kept.value(), verdict.lost(), verdict.known.value()));
 }
 
 }  // namespace holdfast

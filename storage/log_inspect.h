@@ -5,6 +5,7 @@
 #include "storage/log_recovery.h"
 
 #include <functional>
+#include <optional>
 
 namespace holdfast {
 
@@ -31,14 +32,17 @@ struct LogVerdict {
   std::string refusal;  // why not
   RecoveredLog found;   // of a usable log
   std::uint64_t segments = 0;
-  Lsn kept;   // a repair keeps everything up to here
-  Lsn known;  // the highest LSN that any file mentions
+  Lsn first;                         // where the log begins
+  bool state_known = false;          // it begins with LSN 1, so that its records make the whole state
+  std::optional<Lsn> state_differs;  // the end of the first batch that says another state than its records make
+  Lsn kept;                          // a repair keeps everything up to here
+  Lsn known;                         // the highest LSN that any file mentions
   /// LSNs after `kept` that a repair would lose.
   std::uint64_t lost() const noexcept { return known > kept ? known.value() - kept.value() : 0; }
 };
 
 /// Locks the directory (a running server makes it fail with `locked`), does what a start does short of changing
-/// anything, and on a refusal looks for what a repair would lose. `floor`: as LogSettings::floor.
+/// anything, compares the state that each batch tells with the one that the records make, and on a refusal looks for what a repair would lose. `floor`: as LogSettings::floor.
 /// Errors: locked, no log there, or a file that cannot be read at all.
 Result<LogVerdict> verify_log(FileSystem& files, Clock& clock, Random& random, const std::string& directory,
                               Lsn floor = Lsn());

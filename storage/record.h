@@ -150,6 +150,9 @@ class RecordVisitor {
   virtual Result<void> on_default_returns(const RecordStamp& stamp, const DefaultReturnsRecord& record) = 0;
 };
 
+/// "LOAD", "RESERVE" ... as listings and streams show them.
+std::string_view event_name(ItemEvent event) noexcept;
+std::string_view event_name(ReservationEvent event) noexcept;
 /// "DRAFT", "RESERVED" ... as replies show them; "item", "sale" for a scope.
 std::string_view state_name(ItemState state) noexcept;
 std::string_view state_name(ReservationState state) noexcept;

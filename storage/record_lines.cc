@@ -10,11 +10,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 13> kItemEvents = {
-    "", "LOAD", "READY", "OPEN", "PAUSE", "CLOSE", "DROP", "ADJUST", "SET", "STOCK", "RETURNS", "FENCE", "UNFENCE"};
-constexpr std::array<std::string_view, 8> kReservationEvents = {"",        "RESERVE", "CONFIRM", "RESUME",
-                                                                "RELEASE", "EXPIRE",  "REFUND",  "EXTEND"};
-
 std::string id_text(const ReservationId& id) {
   const auto text = id.text();
   return {text.data(), text.size()};
@@ -99,7 +94,7 @@ Result<void> RecordLines::on_item(const RecordStamp& stamp, const ItemRecord& re
     fields["id"] = id_text(record.adjust_id);
     fields["reason"] = percent_escaped(record.reason);
   }
-  put(stamp, kItemEvents[static_cast<std::size_t>(record.event)], std::move(fields));
+  put(stamp, event_name(record.event), std::move(fields));
   return {};
 }
 
@@ -113,7 +108,7 @@ Result<void> RecordLines::on_reservation(const RecordStamp& stamp, const Reserva
   if (record.exclusive) fields["exclusive"] = true;
   if (record.write_off) fields["writeoff"] = true;
   put_counters(fields, record.after);
-  put(stamp, kReservationEvents[static_cast<std::size_t>(record.event)], std::move(fields));
+  put(stamp, event_name(record.event), std::move(fields));
   return {};
 }
 

@@ -182,6 +182,7 @@ void StepBench::inspect() {
   if (tape_.size() > played_) feed_replica();
   if (broken_) return;
   if (!(live_->seal() == replica_->seal())) throw std::runtime_error("the state hash is not the replica's");
+  if (!(live_->seal() == hasher_.state())) throw std::runtime_error("the state hash is not what the records make");
 }
 
 /// The records since the last time become bytes and are read as recovery does.
@@ -189,9 +190,11 @@ void StepBench::feed_replica() {
   encoded_.open(GroupOrdinal(1));
   tape_.write(played_, encoded_);
   const Lsn clock(RecordTape::lsn(played_).value() - 1);
-  const auto read = read_records({encoded_.bytes(), clock, encoded_.record_count(), Lsn()}, *replica_);
+  const BatchBody body{encoded_.bytes(), clock, encoded_.record_count(), Lsn()};
+  const auto read = read_records(body, *replica_);
   if (!read) throw std::runtime_error("the replica refuses a record: " + std::string(read.error().text()));
   if (read->visited != tape_.size() - played_) throw std::runtime_error("the log shows another number of records");
+  if (!read_records(body, hasher_)) throw std::runtime_error("the hasher refuses a record");
   played_ = tape_.size();
 }
 

@@ -9,6 +9,7 @@
 
 #include "server/transaction_step.h"
 #include "storage/group.h"
+#include "storage/state_hasher.h"
 
 #include <memory>
 
@@ -67,6 +68,7 @@ class StepBench {
   RecordTape replica_tape_;  // stays empty
   std::unique_ptr<Inventory> live_;
   std::unique_ptr<Inventory> replica_;
+  StateHasher hasher_;  // reads what the replica reads
   std::size_t played_ = 0;
   Group encoded_{ShardIndex(0), 1_MiB};  // the records since
   GroupOrdinal group_;

@@ -1,5 +1,8 @@
 #include "tests/unit/storage/log_fixture.h"
 
+#include "storage/log_walk.h"
+#include "storage/record_reader.h"
+
 #include <fmt/format.h>
 
 namespace holdfast::test {
@@ -185,6 +188,19 @@ Result<void> LogDriver::recover() {
   if (!found) return found.error();
   recovered = *found;
   lines = std::move(lister.lines);
+  return tells_true_state ? follow() : Result<void>();
+}
+
+/// The hasher reads what the log holds.
+Result<void> LogDriver::follow() {
+  auto walk = LogWalk::open(disk_, settings.directory);
+  if (!walk) return walk.error().code() == ErrorCode::not_found ? Result<void>() : walk.error();
+  for (auto step = walk->next(); step != LogWalk::Step::end; step = walk->next()) {
+    if (step == LogWalk::Step::segment) continue;
+    const FoundBatch& batch = walk->batch();
+    const auto read = read_records({batch.body, batch.header.first_lsn, batch.header.count, Lsn()}, hasher_);
+    if (!read) return read.error();
+  }
   return {};
 }
 
@@ -220,10 +236,21 @@ Result<bool> LogDriver::write(std::size_t records) {
   }
   const auto room = log->make_room(batch);
   if (!room || !*room) return room;
-  HOLDFAST_TRY(log->commit(batch, state_after(next)));
+  const auto state = state_of(batch, next);
+  if (!state) return state.error();
+  HOLDFAST_TRY(log->commit(batch, *state));
   lines.merge(in_flight);
   in_flight.clear();
   return true;
+}
+
+Result<StateHash> LogDriver::state_of(std::span<Group* const> batch, Lsn next) {
+  if (!tells_true_state) return state_after(next);
+  for (const Group* group : batch) {
+    const auto read = read_records({group->bytes(), Lsn(1), group->record_count(), Lsn()}, hasher_);
+    if (!read) return read.error();
+  }
+  return hasher_.state();
 }
 
 StateHash state_after(Lsn lsn) noexcept { return {lsn.value() * 0x9e3779b97f4a7c15u, ~lsn.value()}; }

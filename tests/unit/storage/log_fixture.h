@@ -3,6 +3,7 @@
 
 #include "storage/log.h"
 #include "storage/recovery_tail.h"
+#include "storage/state_hasher.h"
 #include "tests/simulation/simulated_disk.h"
 
 #include <map>
@@ -108,13 +109,19 @@ class LogDriver {
   Lines in_flight;  // handed over, outcome unknown
   std::vector<std::string> notices;
   RecordMaker maker;
+  /// Batches tell the state that the records make, not the tests' short one.
+  bool tells_true_state = false;
 
  private:
+  Result<void> follow();
+  Result<StateHash> state_of(std::span<Group* const> batch, Lsn next);
+
   SimulatedDisk& disk_;
   VirtualClock& clock_;
   SeededRandom random_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::uint64_t ordinal_ = 0;
+  StateHasher hasher_;
 };
 
 /// The state hash that the tests use: of the last LSN alone.

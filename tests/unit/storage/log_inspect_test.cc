@@ -22,6 +22,7 @@ struct TwoLives {
   TwoLives() {
     for (std::uint64_t life = 1; life <= 2; ++life) {
       LogDriver driver(disk, clock, life);
+      driver.tells_true_state = true;
       REQUIRE(said(driver.open()) == "");
       for (int batch = 0; batch < 5; ++batch) REQUIRE(said(driver.write(4)) == "");
       REQUIRE(said(driver.tick()) == "");
@@ -99,6 +100,27 @@ TEST_CASE("log verify: a damaged log is refused, and the loss of a repair is cou
   CHECK(out.lines[0].find("\"usable\":false") != std::string::npos);
   print_verdict(*verdict, false, out.sink);
   CHECK(out.lines[2].starts_with("a repair would keep LSN 1 to "));
+}
+
+TEST_CASE("log verify: a batch whose records make another state than it says is found") {
+  SimulatedDisk disk;
+  VirtualClock clock;
+  SeededRandom random(1);
+  LogDriver driver(disk, clock, 1);
+  driver.tells_true_state = true;
+  REQUIRE(said(driver.open()) == "");
+  for (int batch = 0; batch < 3; ++batch) REQUIRE(said(driver.write(4)) == "");
+  driver.tells_true_state = false;
+  REQUIRE(said(driver.write(4)) == "");
+  const Lsn wrong = driver.log->written_lsn();
+  disk.kill_process();
+  const auto verdict = verify_log(disk, clock, random, "/data/log");
+  REQUIRE(said(verdict) == "");
+  CHECK_FALSE(verdict->usable);
+  CHECK(verdict->state_differs == wrong);
+  CHECK(verdict->refusal.find("make another state") != std::string::npos);
+  CHECK(verdict->kept == wrong);
+  CHECK(verdict->lost() == 0);
 }
 
 TEST_CASE("log verify: no log and a running server are errors") {
