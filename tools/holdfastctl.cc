@@ -1,5 +1,6 @@
 // holdfastctl: asks a running server, or looks into a log. Short names for what operators do; anything else is sent to
 // the server as it is. Exit statuses are in control_arguments.h.
+#include "tools/holdfastctl_explain.h"
 #include "tools/holdfastctl_log.h"
 #include "tools/holdfastctl_verify.h"
 #include "tools/user_secret.h"
@@ -112,6 +113,7 @@ int run(int argc, char** argv) {
   const CommandWords rest = CommandWords(words).subspan(1);
   if (words.front() == "log") return log_command(rest);
   if (words.front() == "user-secret") return user_secret_command(rest);
+  if (words.front() == "explain") return explain_command(rest, arguments);
   if (words.front() == "verify") return verify_command(rest, arguments);
   const auto client = connect(arguments, kTimeout);
   if (!client) return fail(client.error());

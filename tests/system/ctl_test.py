@@ -134,7 +134,63 @@ def verify_tells_what_is_not_right(programs, _):
         check(programs.run("verify", "good", server=server)[0] == 0, "the good one alone is right")
 
 
-ALL = (verify_of_a_live_server, verify_as_a_user, verify_tells_what_is_not_right)
+# explain
+
+
+def a_life(connection, item, id):
+    """What a buyer, a payment and an operator do to one reservation."""
+    connection.ask("ITEM", "CREATE", item, "STOCK", 10)
+    connection.ask("RESERVE", item, "anna", "QTY", 1, "ID", id)
+    connection.ask("RESERVE", item, "bert")
+    connection.ask("EXTEND", item, "anna", "TTL", 900000, "ID", id)
+    connection.ask("CONFIRM", item, "-", "ID", id)
+    connection.ask("REFUND", item, "anna", "ID", id)
+
+
+def explain_from_a_data_directory(programs, folder):
+    server = programs.start(folder)
+    data, id = os.path.join(folder, "data"), "0B54CE0A-7b54-4c39-9d0e-3a1f5b8c2d47"
+    with Connection(server.address) as connection:
+        a_life(connection, "item:1", id)
+    for when in ("beside the server", "after it"):
+        status, out, said = programs.run("explain", "{item:1}", id, "--data-dir", data)
+        lines = out.splitlines()
+        check(status == 0 and said == "" and len(lines) == 4, "four lines", when, status, out, said)
+        for line, event in zip(lines, ("RESERVE: user anna took 1 unit, until 20", "EXTEND: kept for user anna until 20",
+                                       "CONFIRM: 1 unit sold to user anna", "REFUND: refunded: 1 unit became available again")):
+            check(event in line and "LSN " in line, "each says what happened", event, line)
+        if when == "beside the server":
+            server.stop()
+    status, out, _ = programs.run("--json", "explain", "item:1", id, "--data-dir", data)
+    told = json.loads(out)
+    check(status == 0 and told["found"] and told["id"] == id.lower() and told["first-lsn"] == 1, "as JSON", out)
+    check([event["sequence"] for event in told["events"]] == [4, 6, 7, 8] and
+          [event["state"] for event in told["events"]] == ["RESERVED", "RESERVED", "CONFIRMED", "REFUNDED"], "in order, with states", out)
+    status, out, said = programs.run("explain", "item:1", "0b54ce0a-0000-4c39-9d0e-3a1f5b8c2d47", "--data-dir", data)
+    check(status == 1 and out == "" and "the log is kept from LSN 1 on" in said, "an id that is not there", status, out, said)
+    check(programs.run("explain", "item:2", id, "--data-dir", data)[0] == 1, "nor is it another item's")
+    check(programs.run("explain", "item:1", "no-id", "--data-dir", data)[0] == 2, "an id that is none")
+    status, _, said = programs.run("explain", "item:1", id, "--data-dir", os.path.join(folder, "no"))
+    check(status == 2 and "holds no log" in said, "a directory without a log", said)
+
+
+def explain_tells_what_is_sound(programs, folder):
+    server = programs.start(folder)
+    data, id = os.path.join(folder, "data"), "0b54ce0a-7b54-4c39-9d0e-3a1f5b8c2d47"
+    with Connection(server.address) as connection:
+        a_life(connection, "i", id)
+    server.stop()
+    path = os.path.join(data, "segment-0000000001")
+    with open(path, "r+b") as file:
+        file.seek(5 * 4096 + 140)  # each command above is a batch of one block
+        file.write(b"damage")
+    status, out, said = programs.run("explain", "i", id, "--data-dir", data)
+    check(status == 0 and len(out.splitlines()) == 2, "what is before the damage", status, out, said)
+    check("only" in said and f"{path} at offset 20480: broken_body" in said, "and where it is", said)
+
+
+ALL = (verify_of_a_live_server, verify_as_a_user, verify_tells_what_is_not_right, explain_from_a_data_directory,
+       explain_tells_what_is_sound)
 
 
 def main():
