@@ -157,6 +157,8 @@ void persistence_section(Text& text, const ServerStatus& status) {
 
 void holdfast_section(Text& text, const ServerStatus& status) {
   line(text, "log_id", status.log_id);
+  line(text, "forked_from_log_id", status.forked_from_log_id);
+  line(text, "forked_from_lsn", status.forked_from_lsn.value());
   line(text, "mode", status.mode);
   line(text, "written_lsn", status.written_lsn.value());
   line(text, "durable_lsn", status.durable_lsn.value());

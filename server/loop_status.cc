@@ -2,6 +2,7 @@
 #include "server/loop.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -61,10 +62,14 @@ void add_process(ServerStatus& status) {
   if (size > 0) status.executable.assign(path.data(), static_cast<std::size_t>(size));
 }
 
+std::string hex(const LogId& id) { return fmt::format("{:02x}", fmt::join(id, "")); }
+
 void add_log(ServerStatus& status, const LogThread& log, SpaceState space) {
   const LogStatus& state = log.status();
-  status.log_id.clear();
-  for (const std::uint8_t byte : log.identity().id) status.log_id += fmt::format("{:02x}", byte);
+  const LogIdentity& identity = log.identity();
+  status.log_id = hex(identity.id);
+  status.forked_from_log_id = identity.forked_from_id == LogId() ? std::string() : hex(identity.forked_from_id);
+  status.forked_from_lsn = identity.forked_from_lsn;
   status.incarnation = log.incarnation();
   status.written_lsn = Lsn(state.written_lsn.load());
   status.durable_lsn = Lsn(state.durable_lsn.load());

@@ -32,8 +32,10 @@ struct ServerStatus {
   bool loading = false;
   std::uint64_t loading_bytes_total = 0;
   std::uint64_t loading_bytes_done = 0;
-  Millis recovery{};   // how long it took
-  std::string log_id;  // 32 hexadecimal digits, empty while loading
+  Millis recovery{};               // how long it took
+  std::string log_id;              // 32 hexadecimal digits, empty while loading
+  std::string forked_from_log_id;  // empty: no fork
+  Lsn forked_from_lsn;
   std::uint64_t incarnation = 0;
   Lsn written_lsn;
   Lsn durable_lsn;

@@ -68,7 +68,9 @@ TEST_CASE("info_commands: every line is a section's title or a field, once, and 
                             "total_net_input_bytes",
                             "used_cpu_sys",
                             "maxmemory",
-                            "log_id"}) {
+                            "log_id",
+                            "forked_from_log_id",
+                            "forked_from_lsn"}) {
     CHECK_MESSAGE(info.fields.count(field) == 1, field);
   }
 }
