@@ -1,7 +1,7 @@
 #include "storage/log_inspect.h"
 
+#include "storage/log_salvage.h"
 #include "storage/log_walk.h"
-#include "storage/mark_reader.h"
 #include "storage/record_lines.h"
 #include "storage/recovery_tail.h"
 #include "storage/state_hasher.h"
@@ -32,7 +32,7 @@ std::string segment_line(const SegmentHeader& header, bool as_json) {
   line["predecessor-last-lsn"] = header.predecessor.last_lsn.value();
   line["predecessor-bytes"] = header.predecessor.length_bytes;
   line["predecessor-sum"] = fmt::format("{:016x}", header.predecessor.sum);
-  if (header.log.forked_from_lsn > Lsn()) {
+  if (header.log.forked_from_id != LogId()) {
     line["forked-from"] = hex(header.log.forked_from_id);
     line["forked-from-lsn"] = header.log.forked_from_lsn.value();
   }
@@ -54,26 +54,6 @@ std::string batch_line(const FoundBatch& batch, bool as_json) {
   return render(line, as_json);
 }
 
-Result<LogFiles> find_log(FileSystem& files, const std::string& directory) {
-  auto found = look_at_directory(files, directory);
-  if (!found) return found.error();
-  if (found->segments.empty()) return Error::format(ErrorCode::not_found, "{} holds no log", directory);
-  return found;
-}
-
-/// The highest LSN that the file mentions in a sound header, wherever it lies.
-Result<Lsn> highest_lsn(FileWindow& window) {
-  Lsn highest;
-  for (std::uint64_t at = 0; at < window.size(); at += kBlockBytes) {
-    const auto block = window.view(at, kBlockBytes);
-    if (!block) return block.error();
-    const auto segment = at == 0 ? read_segment_header(*block) : Result<SegmentHeader>(Error());
-    if (segment) highest = std::max(highest, segment->predecessor.last_lsn);
-    if (const auto batch = read_batch_header(*block)) highest = std::max(highest, batch->last_lsn());
-  }
-  return highest;
-}
-
 /// Counts nothing, accepts everything.
 class Acceptor final : public RecordVisitor {
  public:
@@ -90,38 +70,34 @@ Result<RecoveredLog> read_whole(LogRecovery& recovery) {
   return recovery.replay(records);
 }
 
-/// How far the log is sound from its beginning, and whether its records make the states that its batches tell.
-void look_at_sound_part(FileSystem& files, const std::string& directory, LogVerdict& verdict) {
+/// Whether the records of a log that a start accepts make the states that its batches tell.
+void compare_states(FileSystem& files, const std::string& directory, LogVerdict& verdict) {
   auto walk = LogWalk::open(files, directory);
   if (!walk) return;
   verdict.first = walk->first_lsn();
   verdict.state_known = verdict.first == Lsn(1);
   StateHasher hasher;
-  for (auto step = walk->next(); step != LogWalk::Step::end; step = walk->next()) {
+  for (auto step = walk->next(); step != LogWalk::Step::end && !verdict.state_differs; step = walk->next()) {
     if (step == LogWalk::Step::segment) continue;
     const BatchHeader& header = walk->batch().header;
     if (!read_records({walk->batch().body, header.first_lsn, header.count, Lsn()}, hasher)) return;
-    verdict.kept = header.last_lsn();
-    const bool differs = verdict.state_known && hasher.state() != header.state;
-    if (differs && !verdict.state_differs) verdict.state_differs = header.last_lsn();
+    if (verdict.state_known && hasher.state() != header.state) verdict.state_differs = header.last_lsn();
   }
+  if (!verdict.state_differs) return;
+  verdict.usable = false;
+  verdict.refusal =
+      fmt::format("the records up to LSN {} make another state than their batch says; a server does not start from it",
+                  verdict.state_differs->value());
 }
 
-Result<void> look_for_losses(FileSystem& files, const std::string& directory, Lsn floor, LogVerdict& verdict) {
-  const auto found = find_log(files, directory);
-  if (!found) return found.error();
-  verdict.segments = found->segments.size();
-  look_at_sound_part(files, directory, verdict);
-  verdict.known = std::max(verdict.kept, floor);
-  for (const std::uint64_t number : found->segments) {
-    auto window = FileWindow::open(files, segment_path(directory, number), OpenMode::read);
-    if (!window) return window.error();
-    const auto highest = highest_lsn(*window);
-    if (highest) verdict.known = std::max(verdict.known, *highest);
+void look_for_losses(FileSystem& files, const std::string& directory, Lsn floor, LogVerdict& verdict) {
+  const auto salvage = LogSalvage::scan(files, directory);
+  if (!salvage) {
+    verdict.no_repair = salvage.error().text();
+    return;
   }
-  const auto mark = read_mark(files, mark_path(directory));
-  if (mark && *mark) verdict.known = std::max(verdict.known, (*mark)->durable_lsn);
-  return {};
+  verdict.kept = salvage->kept_through();
+  verdict.known = std::max({verdict.kept, floor, salvage->known()});
 }
 
 }  // namespace
@@ -166,14 +142,16 @@ Result<LogVerdict> verify_log(FileSystem& files, Clock& clock, Random& random, c
       return opened.error();
     verdict.refusal = opened.error().text();
   }
-  HOLDFAST_TRY(look_for_losses(files, directory, floor, verdict));
-  if (verdict.usable) verdict.known = verdict.kept = verdict.found.last_lsn;
-  if (verdict.usable && verdict.state_differs) {
-    verdict.usable = false;
-    verdict.refusal = fmt::format(
-        "the records up to LSN {} make another state than their batch says; a server does not start from it",
-        verdict.state_differs->value());
+  const auto found = look_at_directory(files, directory);
+  if (!found) return found.error();
+  if (found->segments.empty()) return Error::format(ErrorCode::not_found, "{} holds no log", directory);
+  verdict.segments = found->segments.size();
+  if (!verdict.usable) {
+    look_for_losses(files, directory, floor, verdict);
+    return verdict;
   }
+  verdict.known = verdict.kept = verdict.found.last_lsn;
+  compare_states(files, directory, verdict);
   return verdict;
 }
 
@@ -191,6 +169,7 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
     line["known-lsn"] = verdict.known.value();
     line["lost"] = verdict.lost();
     line["refusal"] = verdict.refusal;
+    if (!verdict.no_repair.empty()) line["no-repair"] = verdict.no_repair;
   }
   if (as_json) return out(render(line, true));
   if (verdict.usable) {
@@ -204,8 +183,10 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
     return;
   }
   out(fmt::format("refused: {}", verdict.refusal));
-  out(fmt::format("a repair would keep LSN {} to {} and lose {} records, up to LSN {}", verdict.first.value(),
-                  verdict.kept.value(), verdict.lost(), verdict.known.value()));
+  if (!verdict.no_repair.empty()) return out(fmt::format("no repair: {}", verdict.no_repair));
+  const auto kept = verdict.kept > Lsn() ? fmt::format("LSN 1 to {}", verdict.kept.value()) : std::string("nothing");
+  out(fmt::format("a repair would keep {} and lose {} records, up to LSN {}", kept, verdict.lost(),
+                  verdict.known.value()));
 }
 
 }  // namespace holdfast

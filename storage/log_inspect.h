@@ -28,11 +28,12 @@ Result<void> dump_log(FileSystem& files, const DumpOptions& options, const LineS
 
 /// What a start would say, and what is there beyond that.
 struct LogVerdict {
-  bool usable = false;  // a start succeeds
-  std::string refusal;  // why not
-  RecoveredLog found;   // of a usable log
+  bool usable = false;    // a start succeeds
+  std::string refusal;    // why not
+  std::string no_repair;  // why a repair could not tell what it would lose: the device cannot read
+  RecoveredLog found;     // of a usable log
   std::uint64_t segments = 0;
-  Lsn first;                         // where the log begins
+  Lsn first{1};                      // where the log begins
   bool state_known = false;          // it begins with LSN 1, so that its records make the whole state
   std::optional<Lsn> state_differs;  // the end of the first batch that says another state than its records make
   Lsn kept;                          // a repair keeps everything up to here

@@ -21,6 +21,10 @@ Result<LogWalk> LogWalk::open(FileSystem& files, const std::string& directory, L
   LogWalk walk(files, directory, std::move(found->segments));
   auto first = open_segment(files, segment_path(directory, walk.numbers_.front()));
   if (!first) return first.error();
+  if ((*first)->header.number != walk.numbers_.front()) {
+    return Error::format(ErrorCode::foreign, "{}: its header says that it is segment {}", (*first)->window.path(),
+                         (*first)->header.number);
+  }
   walk.here_ = std::move(*first);
   walk.first_lsn_ = walk.here_->header.first_lsn;
   walk.identity_ = walk.here_->header.log;

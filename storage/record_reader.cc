@@ -190,7 +190,51 @@ bool BodyReader::wanted() noexcept {
   return true;
 }
 
+/// The stamps of a body's records, whatever they are.
+class StampReader {
+ public:
+  explicit StampReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes.size()), rest_(bytes) {}
+
+  /// The next record; its stamp, and whether it is no part of the step before it.
+  bool next() noexcept {
+    offset_ = bytes_ - rest_.size();
+    RawRecord raw;
+    if (!split(rest_, raw)) return false;
+    const bool clock = raw.type == kClock;
+    if (clock) {
+      ByteReader in(raw.payload);
+      in.fixed<std::int64_t>();  // the hold clock, which the offset moves as well
+      wall_ = in.fixed<std::int64_t>();
+    }
+    const std::int64_t before = now_;
+    now_ = add(wall_, raw.offset_ms);
+    begins_step_ = clock || now_ != before;
+    return true;
+  }
+  std::size_t offset() const noexcept { return offset_; }
+  WallTime wall() const noexcept { return wall_time(now_); }
+  bool begins_step() const noexcept { return begins_step_; }
+
+ private:
+  std::size_t bytes_;
+  std::span<const std::byte> rest_;
+  std::size_t offset_ = 0;
+  std::int64_t wall_ = 0;
+  std::int64_t now_ = 0;
+  bool begins_step_ = false;
+};
+
 }  // namespace
+
+LeadingRecords leading_steps(const BatchBody& body, Lsn through, WallTime until) {
+  LeadingRecords leading;
+  StampReader stamps(body.bytes);
+  for (std::uint32_t index = 0; index < body.count && stamps.next(); ++index) {
+    if (stamps.begins_step()) leading = {index, stamps.offset()};
+    if (body.first_lsn.value() + index > through.value() || stamps.wall() > until) return leading;
+  }
+  return {body.count, body.bytes.size()};
+}
 
 Result<BodySummary> read_records(const BatchBody& body, RecordVisitor& visitor, RecordExtras* extras) {
   return BodyReader(body, visitor, extras).run();

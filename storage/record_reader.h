@@ -36,4 +36,13 @@ struct BodySummary {
 /// know, and the visitor's own; each says "record n".
 Result<BodySummary> read_records(const BatchBody& body, RecordVisitor& visitor, RecordExtras* extras = nullptr);
 
+/// The leading records of a batch.
+struct LeadingRecords {
+  std::uint32_t count = 0;
+  std::size_t bytes = 0;
+};
+/// Those up to the LSN `through` and before the first one later than `until`, without the part of a step: the records of
+/// one have the same stamp, and no CLOCK record between them. Survives any bytes; means something for sound ones.
+LeadingRecords leading_steps(const BatchBody& body, Lsn through, WallTime until);
+
 }  // namespace holdfast

@@ -99,6 +99,11 @@ std::optional<BatchHeader> read_batch_header(std::span<const std::byte> bytes) {
   return header;
 }
 
+bool body_is_sound(const BatchHeader& header, std::span<const std::byte> padded) noexcept {
+  return XXH3_64bits_withSeed(padded.data(), padded.size(), header.previous_sum) == header.body_sum &&
+         all_zero(padded.subspan(header.body_bytes));
+}
+
 SegmentReader::SegmentReader(FileWindow& window, const SegmentHeader& header)
     : window_(window), header_(header), state_(header.state), clocks_(header.clocks) {
   end_ = {header.number, header.predecessor.last_lsn, kBlockBytes, header.predecessor.sum};
@@ -139,9 +144,7 @@ Result<FoundBatch> SegmentReader::next() {
   if (!whole) return whole.error();
   if (whole->size() < bytes) return finding(BatchFinding::file_ends);
   const auto padded = whole->subspan(kBatchHeaderBytes);
-  const bool sound = XXH3_64bits_withSeed(padded.data(), padded.size(), header->previous_sum) == header->body_sum &&
-                     all_zero(padded.subspan(header->body_bytes));
-  if (!sound) return finding(BatchFinding::broken_body);
+  if (!body_is_sound(*header, padded)) return finding(BatchFinding::broken_body);
   end_ = {header_.number, header->last_lsn(), end_.length_bytes + bytes, header->body_sum};
   state_ = header->state;
   clocks_ = header->clocks;

@@ -38,6 +38,9 @@ Result<SegmentHeader> read_segment_header(std::span<const std::byte> block);
 /// Nothing when it is none.
 std::optional<BatchHeader> read_batch_header(std::span<const std::byte> bytes);
 
+/// Whether a batch's bytes behind its header, padding included, are those that it was sealed with.
+bool body_is_sound(const BatchHeader& header, std::span<const std::byte> padded) noexcept;
+
 /// Whether all bytes are zero.
 bool all_zero(std::span<const std::byte> bytes) noexcept;
 

@@ -4,6 +4,7 @@
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
 #include "tools/control_arguments.h"
+#include "tools/holdfastctl_repair.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -53,6 +54,7 @@ int verify(const Arguments& arguments) {
 
 int log_command(std::span<const std::string> arguments) {
   Arguments given;
+  RepairArguments repair;
   CLI::App app("Looks into the log of a data directory, without a server", "holdfastctl log");
   app.require_subcommand(1);
   auto* const dump_app = app.add_subcommand("dump", "Lists the records, one a line");
@@ -65,8 +67,14 @@ int log_command(std::span<const std::string> arguments) {
   dump_app->add_option("--from", given.from, "First LSN")->capture_default_str();
   dump_app->add_option("--through", given.through, "Last LSN");
   dump_app->add_flag("--frames", given.dump.frames, "Also segments, batches and CLOCK records");
+  auto* const repair_app = app.add_subcommand("repair", "Keeps what is sound of a log that a server refuses");
+  repair_app->add_option("directory", repair.directory, "The data directory")->required();
+  repair_app->add_flag("--accept-loss", repair.accept_loss, "Do it; without, only what would be lost is told");
+  repair_app->add_flag("--json", repair.json, "JSON objects instead of text");
+  repair_app->footer(kRepairExamples);
   verify_app->add_option("--floor", given.floor, "An LSN that a sink has acknowledged: the log must reach it");
   if (const auto status = read_words(app, arguments)) return *status;
+  if (repair_app->parsed()) return repair_log(repair);
   return dump_app->parsed() ? dump(given) : verify(given);
 }
 

@@ -11,6 +11,7 @@ import socketserver
 import subprocess
 import sys
 import threading
+import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cases import arguments, run_cases  # noqa: E402
@@ -189,8 +190,120 @@ def explain_tells_what_is_sound(programs, folder):
     check("only" in said and f"{path} at offset 20480: broken_body" in said, "and where it is", said)
 
 
+# log repair
+
+
+def sell(server, item, users):
+    """Reservations of one item, each acknowledged: their ids."""
+    ids = [str(uuid.uuid4()) for _ in users]
+    with Connection(server.address) as connection:
+        connection.ask("ITEM", "CREATE", item, "STOCK", 10**6, "LIMIT", 0)
+        for user, id in zip(users, ids):
+            connection.ask("RESERVE", item, user, "ID", id)
+    return ids
+
+
+def info(server, *names):
+    with Connection(server.address) as connection:
+        fields = dict(line.split(":", 1) for line in connection.ask("INFO").decode().split("\r\n") if ":" in line)
+    return [fields[name] for name in names]
+
+
+def two_lives(programs, folder):
+    """A log of two starts, the second with a reservation in each batch; where it is and the ids of that one."""
+    server = programs.start(folder, "--segment-bytes", "1MiB")
+    sell(server, "first", range(20))
+    server.stop()
+    server = programs.start(folder, "--segment-bytes", "1MiB")
+    ids = sell(server, "second", range(20))
+    log_id, = info(server, "log_id")
+    server.stop()
+    return pathlib.Path(folder) / "data", ids, log_id
+
+
+def overwrite(path, offset, what):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(what)
+
+
+def repair_of_a_damaged_log(programs, folder):
+    data, ids, log_id = two_lives(programs, folder)
+    second = data / "segment-0000000002"
+    overwrite(second, 8 * 4096 + 140, b"rot")  # header, CREATE, and six reservations before
+    before = {path.name: path.read_bytes() for path in data.iterdir()}
+    status, out, said = programs.run("log", "repair", data)
+    check(status == 1 and f"refused: below_floor: {second} at offset 32768" in out, "why it is refused", status, out, said)
+    check("and loses 28 records" in out and "nothing of it can be read" in out, "how much would be lost", out)
+    check(ids[5] not in out and ids[6] not in out and all(f"item=second id={id} " in out for id in ids[7:]), "and which reservations", out)
+    status, out, said = programs.run("log", "repair", "--json", data)
+    lines = [json.loads(line) for line in out.splitlines()]
+    check(status == 1 and [line["id"] for line in lines[:-1]] == ids[7:] and lines[-1]["lost"] == 28 and not lines[-1]["repaired"],
+          "as JSON, a line each", status, out, said)
+    check(before == {path.name: path.read_bytes() for path in data.iterdir()}, "and nothing was changed")
+    status, out, said = programs.run("log", "repair", data, "--accept-loss")
+    check(status == 0 and f"forked from {log_id} after LSN" in out and f"the old files are in {data}/before-repair-1" in out,
+          "what was done", status, out, said)
+    old = data / "before-repair-1"
+    check({name: content for name, content in before.items() if name != "lock"} == {path.name: path.read_bytes() for path in old.iterdir()},
+          "the old files are kept")
+    check(programs.run("log", "verify", data)[1].startswith("usable: "), "the log is sound")
+    check(programs.run("log", "repair", data)[1].startswith("nothing to repair"), "and needs no repair")
+    server = programs.start(folder)
+    check(programs.run("verify", server=server)[1] == "ok: 2 items\n", "the law holds")
+    with Connection(server.address) as connection:
+        check(connection.ask("SCARD", "{first}:buyers") == 20 and connection.ask("SCARD", "{second}:buyers") == 6, "what was before the damage is there")
+    new_id, forked_from, lsn = info(server, "log_id", "forked_from_log_id", "forked_from_lsn")
+    check(new_id != log_id and forked_from == log_id and int(lsn) > 40, "it is another log, which says from which it comes", new_id, forked_from, lsn)
+    status, _, said = programs.run("log", "repair", data, "--accept-loss")
+    check(status == 2 and "Another process" in said or "owns" in said or "lock" in said, "not under a running server", status, said)
+    server.stop()
+
+
+def repair_of_every_kind_of_damage(programs, folder):
+    """A server starts from each, with everything that was sound from the beginning on."""
+    def no_header(data):
+        overwrite(data / "segment-0000000001", 0, bytes(4096))
+        return 20, 20
+
+    def missing(data):
+        (data / "segment-0000000002").unlink()
+        return 20, 0
+
+    def swapped(data):
+        (data / "segment-0000000001").rename(data / "x")
+        (data / "segment-0000000002").rename(data / "segment-0000000001")
+        (data / "x").rename(data / "segment-0000000002")
+        return 20, 20
+
+    def cut(data):
+        os.truncate(data / "segment-0000000002", 5 * 4096)
+        return 20, 3
+
+    def in_the_first(data):
+        overwrite(data / "segment-0000000001", 6 * 4096 + 200, b"rot")
+        return 4, 0
+
+    for damage in (no_header, missing, swapped, cut, in_the_first):
+        place = os.path.join(folder, damage.__name__)
+        os.mkdir(place)
+        data, _, _ = two_lives(programs, place)
+        first, second = damage(data)
+        server = Server(programs.server, place)
+        check(server.process.wait(SECONDS_MAX) == 1, "a server refuses", damage.__name__, server.output())
+        status, out, said = programs.run("log", "repair", data, "--accept-loss")
+        check(status == 0 and "repaired: log " in out, "it is repaired", damage.__name__, status, out, said)
+        check(programs.run("log", "verify", data)[0] == 0, "it is sound", damage.__name__)
+        server = programs.start(place)
+        with Connection(server.address) as connection:
+            found = connection.ask("SCARD", "{first}:buyers"), connection.ask("SCARD", "{second}:buyers")
+        check(found == (first, second), "with what was sound", damage.__name__, found)
+        check(programs.run("verify", server=server)[0] == 0, "the law holds", damage.__name__)
+        server.stop()
+
+
 ALL = (verify_of_a_live_server, verify_as_a_user, verify_tells_what_is_not_right, explain_from_a_data_directory,
-       explain_tells_what_is_sound)
+       explain_tells_what_is_sound, repair_of_a_damaged_log, repair_of_every_kind_of_damage)
 
 
 def main():

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The programs on the damaged logs of tests/golden: `holdfastctl log verify` and `holdfastd` refuse what recovery refuses, and change no byte.
+"""The programs on the damaged logs of tests/golden: `holdfastctl log verify` and `holdfastd` refuse what recovery refuses, and change no byte;
+`holdfastctl log repair` says what it would lose, changes nothing before that is accepted, and keeps what it replaces.
 
   damaged_log_test.py --server build/release/bin/holdfastd --ctl build/release/bin/holdfastctl
 
@@ -17,7 +18,7 @@ SECONDS_MAX = 60
 
 
 def files_of(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "lock"}
 
 
 def run(*command):
@@ -41,8 +42,22 @@ def judge(args, data, outcome):
         status, said = run(args.server, "--data-dir", str(data), "--port", "1", "--metrics-port", "0", "--shards", str(args.shards))
         if status != 1 or "Nothing was changed" not in said:
             return f"holdfastd: exit status {status}, {said!r}"
+    status, said = run(args.ctl, "log", "repair", str(data))
+    if status != 1 or "nothing was changed" not in said or "a repair keeps" not in said:
+        return f"log repair: exit status {status}, {said!r}"
     changed = [name for name, content in files_of(data).items() if before.get(name) != content]
-    return f"changed: {changed}" if changed else ""
+    return f"changed: {changed}" if changed else repaired(args, data, before)
+
+
+def repaired(args, data, before):
+    """What is wrong after a repair."""
+    status, said = run(args.ctl, "log", "repair", "--accept-loss", str(data))
+    if status != 0 or "repaired: log " not in said:
+        return f"log repair --accept-loss: exit status {status}, {said!r}"
+    status, said = run(args.ctl, "log", "verify", str(data))
+    if status != 0 or not said.startswith("usable"):
+        return f"log verify after it: exit status {status}, {said!r}"
+    return "" if files_of(data / "before-repair-1") == before else "the old files are not kept"
 
 
 def main():

@@ -55,6 +55,13 @@ void keep_damaged(SimulatedDisk disk, const std::string& folder, std::string_vie
   std::ofstream(fs::path(folder) / "outcome.txt") << outcome << '\n';
 }
 
+void load_damaged(const std::string& folder, SimulatedDisk& disk) {
+  REQUIRE(said(disk.make_directory(kDirectory)) == "");
+  for (const auto& file : fs::directory_iterator(folder)) {
+    if (file.path().filename() != "outcome.txt") copy_to_disk(file.path(), disk);
+  }
+}
+
 std::string opens_with(const LogDriver& driver) {
   return fmt::format("opens: {} records, LSN {}", driver.lines.size(),
                      driver.lines.empty() ? 0 : driver.lines.rbegin()->first.value());
@@ -65,10 +72,7 @@ TEST_CASE("damaged corpus: each log opens with what it held, or is refused in th
   for (const auto& folder : fs::directory_iterator(HOLDFAST_DAMAGED_DIRECTORY)) {  // set by the build
     CAPTURE(folder.path().filename().string());
     SimulatedDisk disk;
-    REQUIRE(said(disk.make_directory(kDirectory)) == "");
-    for (const auto& file : fs::directory_iterator(folder)) {
-      if (file.path().filename() != "outcome.txt") copy_to_disk(file.path(), disk);
-    }
+    load_damaged(folder.path().string(), disk);
     CHECK(outcome_of(disk) + "\n" == read_file(folder.path() / "outcome.txt"));
     ++logs;
   }

@@ -14,6 +14,9 @@ const std::string& new_corpus();
 /// Writes the log of a disk, and its outcome, into a new folder. A disk whose reads fail leaves nothing to keep.
 void keep_damaged(SimulatedDisk disk, const std::string& folder, std::string_view outcome);
 
+/// Puts the log that is kept in a folder onto a disk, as /data/log.
+void load_damaged(const std::string& folder, SimulatedDisk& disk);
+
 /// "opens: 18 records, LSN 24": what a recovery that did not refuse found.
 std::string opens_with(const LogDriver& driver);
 
