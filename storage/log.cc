@@ -3,6 +3,7 @@
 #include "protocol/check.h"
 #include "storage/alarm_board.h"
 #include "storage/broken_copy.h"
+#include "storage/log_feed.h"
 #include "storage/mark_writer.h"
 #include "storage/next_segment.h"
 #include "storage/recovery_state.h"
@@ -46,6 +47,7 @@ class Log::Impl {
   Result<void> flush();
   Result<void> check_identity(nanoseconds now);
   void write_mark();
+  void publish_durable();
   void check_space(nanoseconds now);
   void publish_space();
   void note_flush(nanoseconds began);
@@ -217,13 +219,14 @@ Result<void> Log::Impl::write_batch(std::span<const std::byte> batch, const Batc
   status.batch_records.observe(header.count);
   status.batch_sizes.observe(batch.size());
   status.segment_used_bytes.store(live_->end().length_bytes, std::memory_order_relaxed);
+  if (settings().feed != nullptr) settings().feed->on_written(batch, header);
   if (relaxed()) {
     const Millis wait = settings().fsync == FsyncPolicy::everysec ? kFlushEvery : kMarkEvery;
     flush_due_ = std::min(flush_due_, began + wait);
   } else {
     durable = written;
     if (!mark_retry_.waiting(began)) write_mark();
-    status.durable_lsn.store(durable.value(), std::memory_order_release);
+    publish_durable();
   }
   publish_space();
   return {};
@@ -254,8 +257,13 @@ Result<void> Log::Impl::flush() {
   if (durable == written) return {};
   durable = written;
   write_mark();
-  status.durable_lsn.store(durable.value(), std::memory_order_release);
+  publish_durable();
   return {};
+}
+
+void Log::Impl::publish_durable() {
+  status.durable_lsn.store(durable.value(), std::memory_order_release);
+  if (settings().feed != nullptr) settings().feed->on_durable(durable);
 }
 
 void Log::Impl::write_mark() {

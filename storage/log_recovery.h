@@ -20,6 +20,8 @@
 
 namespace holdfast {
 
+class LogFeed;
+
 enum class FsyncPolicy : std::uint8_t { always, everysec, never };
 
 struct LogSettings {
@@ -33,6 +35,8 @@ struct LogSettings {
   Lsn floor;
   /// Takes one line for the operator: warnings at start, alarms raised and cleared. Log thread. May be empty.
   std::function<void(std::string_view)> notice;
+  /// Hears of every batch that is written; outlives the log. May be nothing.
+  LogFeed* feed = nullptr;
 };
 
 /// How far reading snapshot and log is.

@@ -236,6 +236,18 @@ LeadingRecords leading_steps(const BatchBody& body, Lsn through, WallTime until)
   return {body.count, body.bytes.size()};
 }
 
+RecordCount count_records(std::span<const std::byte> bytes) noexcept {
+  RecordCount count;
+  for (RawRecord raw; split(bytes, raw);) {
+    ++count.records;
+    const bool clock = raw.type == kClock;
+    count.clocks += clock ? 1 : 0;
+    count.after_last = clock ? count.after_last + 1 : 0;
+    count.items |= (raw.type & ~kEventMask) == kItem;
+  }
+  return count;
+}
+
 Result<BodySummary> read_records(const BatchBody& body, RecordVisitor& visitor, RecordExtras* extras) {
   return BodyReader(body, visitor, extras).run();
 }

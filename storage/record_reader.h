@@ -45,4 +45,14 @@ struct LeadingRecords {
 /// one have the same stamp, and no CLOCK record between them. Survives any bytes; means something for sound ones.
 LeadingRecords leading_steps(const BatchBody& body, Lsn through, WallTime until);
 
+/// Counts the records of sound bytes by their first bytes alone, for readers that want to know what to expect. Stops at
+/// bytes that are no record.
+struct RecordCount {
+  std::uint32_t records = 0;
+  std::uint32_t clocks = 0;      // of them CLOCK
+  std::uint32_t after_last = 0;  // CLOCK records behind the last other one
+  bool items = false;            // whether there are item records
+};
+RecordCount count_records(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace holdfast
