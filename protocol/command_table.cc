@@ -146,8 +146,8 @@ std::string full_name(const CommandEntry& entry) { return full_name(entry.name, 
 std::span<const RoleEntry> role_table() noexcept { return kRoles; }
 
 std::string_view group_name(CommandGroup group) noexcept {
-  constexpr std::string_view kNames[] = {"reservation", "item",    "string", "set",          "generic",  "connection",
-                                         "server",      "cluster", "pubsub", "transactions", "scripting"};
+  constexpr std::string_view kNames[] = {"reservation", "item",    "string", "set",          "generic",   "connection",
+                                         "server",      "cluster", "pubsub", "transactions", "scripting", "stream"};
   return kNames[static_cast<std::size_t>(group)];
 }
 

@@ -44,6 +44,7 @@ enum class CommandGroup : std::uint8_t {
   pubsub,
   transactions,
   scripting,
+  stream,
 };
 /// How much work a command is.
 enum class CommandPace : std::uint8_t {

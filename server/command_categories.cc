@@ -28,6 +28,8 @@ std::string_view category_of(CommandGroup group) noexcept {
       return "transaction";
     case CommandGroup::scripting:
       return "scripting";
+    case CommandGroup::stream:
+      return "stream";
     default:
       return "";
   }
@@ -38,7 +40,9 @@ bool has(const CommandEntry& entry, std::string_view category) {
   if (category == "write") return entry.access == CommandAccess::write;
   if (category == "fast") return entry.pace == CommandPace::fast;
   if (category == "slow") return entry.pace != CommandPace::fast;
-  if (category == "blocking") return entry.id == CommandId::reservation_wait;
+  if (category == "blocking") {
+    return entry.id == CommandId::reservation_wait || entry.id == CommandId::xread || entry.id == CommandId::log_read;
+  }
   if (category == "admin" || category == "dangerous") return entry.role == Role::admin || entry.role == Role::metrics;
   return category == category_of(entry.group);
 }

@@ -2,6 +2,7 @@
 // how a connection that is done leaves.
 #include "protocol/check.h"
 #include "server/connections.h"
+#include "server/log_stream_thread.h"
 #include "server/options.h"
 
 #include <fmt/format.h>
@@ -67,7 +68,8 @@ void Connections::take(OrderPart part) {
 
 void Connections::obey(Millis now, WallTime wall, const LogPosition& log) {
   look_at_waits(now, log);
-  stats_.client_waits.set(waits_.size());
+  send_log_requests();
+  stats_.client_waits.set(waits_.size() + log_asked_);
   for (std::size_t left = kOrderVisitsMax; left > 0 && !orders_.empty();) {
     OpenOrder& open = orders_.front();
     for (; left > 0 && open.next < table_.size(); --left, ++open.next) {
@@ -134,6 +136,8 @@ bool Connections::unblock(Connection& connection, const LogPosition& log, bool w
   const ConnectionKey key = connection.session.key();
   if (waits_.contains(key)) {
     answer_all(waits_.end(key, log, with_error));
+  } else if (connection.session.asks_log()) {
+    end_log_request(connection, with_error ? WaitEnd::fail : WaitEnd::answer);
   } else {
     host_.end_waits(key, with_error ? WaitEnd::fail : WaitEnd::answer);
   }
@@ -200,6 +204,29 @@ void Connections::look_at_waits(Millis now, const LogPosition& log) {
 
 void Connections::answer_all(const std::vector<ClientWaits::Answer>& answers) {
   for (const ClientWaits::Answer& made : answers) answer(made.address, made.bytes);
+}
+
+// Commands about the log.
+
+void Connections::ask_log(StreamRequest request) {
+  ++log_asked_;
+  log_requests_.push_back(std::move(request));
+}
+
+/// What a connection asked before is answered first: then it is in the log as far as it ever will be.
+void Connections::send_log_requests() {
+  std::erase_if(log_requests_, [this](StreamRequest& request) {
+    const Connection* connection = find(request.address.connection);
+    if (connection == nullptr) return true;
+    if (connection->session.unanswered() > 1) return false;
+    hub_.log_stream->ask(std::move(request));
+    return true;
+  });
+}
+
+/// REQUIRES: it asks_log(), or it does not matter.
+void Connections::end_log_request(const Connection& connection, WaitEnd how) {
+  if (connection.session.asks_log()) hub_.log_stream->end(post_.self(), connection.session.key(), how);
 }
 
 // Leaving.

@@ -1,6 +1,7 @@
 #include "server/connections.h"
 
 #include "protocol/check.h"
+#include "server/log_stream_thread.h"
 #include "server/options.h"
 
 #include <fmt/format.h>
@@ -62,6 +63,7 @@ void Connections::read(Connection& connection) {
     // Commands that were executed are still answered: the peer may have closed only its own direction.
     connection.sends_no_more = true;
     connection.session.close(CloseReason::peer);
+    end_log_request(connection, WaitEnd::answer);
     watch(connection, connection.events & ~EPOLLIN);
     return mark_dirty(connection);
   }
@@ -163,7 +165,9 @@ void Connections::answer_from(ShardIndex shard, ReplyAddress address, std::strin
 void Connections::answer(ReplyAddress address, std::string_view bytes) {
   Connection* connection = find(address.connection);
   if (connection == nullptr) return;
+  const bool asked = connection->session.asks_log();
   connection->session.answer(address.slot, bytes);
+  if (asked && !connection->session.asks_log()) --log_asked_;
   mark_dirty(*connection);
 }
 
@@ -299,6 +303,10 @@ void Connections::close(Connection& connection, CloseReason reason) {
   hub_.admissions.leave(connection.session.host_address());
   held_bytes_ -= connection.held_bytes;
   if (connection.session.waits()) host_.forget(key);
+  if (connection.session.asks_log()) {
+    end_log_request(connection, WaitEnd::forget);
+    --log_asked_;
+  }
   connection.session.leave_channels();
   waits_.forget(key);
   if (connection.session.monitors()) monitor(key, false);

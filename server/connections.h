@@ -71,6 +71,7 @@ class Connections final : public Control {
 
   void order(ConnectionOrder order) override;
   void wait(const ClientWait& wait) override { new_waits_.push_back(wait); }
+  void ask_log(StreamRequest request) override;
   void monitor(ConnectionKey connection, bool on) override;
   bool may_monitor() const override { return hub_.monitors.load() < kMonitorsMax; }
   void tell_monitors(std::string_view line) override;
@@ -151,6 +152,8 @@ class Connections final : public Control {
   void answer_order(const GivenOrder& given);
   void answer_all(const std::vector<ClientWaits::Answer>& answers);
   void look_at_waits(Millis now, const LogPosition& log);
+  void send_log_requests();
+  void end_log_request(const Connection& connection, WaitEnd how);
 
   Poller& poller_;
   SessionHost& host_;
@@ -180,6 +183,8 @@ class Connections final : public Control {
   std::vector<ConnectionKey> monitors_;
   std::vector<ClientWait> new_waits_;  // of this turn
   ClientWaits waits_;
+  std::vector<StreamRequest> log_requests_;  // that wait until all before them is answered
+  std::size_t log_asked_ = 0;                // connections whose command about the log has no answer
   std::unique_ptr<char[]> buffer_;
 };
 

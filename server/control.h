@@ -5,6 +5,7 @@
 
 #include "server/client_filter.h"
 #include "server/message.h"
+#include "server/stream_message.h"
 
 #include <atomic>
 
@@ -44,6 +45,8 @@ class Control {
   /// Both are answered by Session::answer, not before the next turn's replies.
   virtual void order(ConnectionOrder order) = 0;
   virtual void wait(const ClientWait& wait) = 0;
+  /// Asks the log for something; answered as these are, once all before it is answered.
+  virtual void ask_log(StreamRequest request) = 0;
   /// MONITOR begins or ends on a connection.
   virtual void monitor(ConnectionKey connection, bool on) = 0;
   /// Whether one more may.

@@ -28,6 +28,7 @@ void session_config_help(Session&, Words, ReplyWriter& reply) { write_help("CONF
 void session_function_help(Session&, Words, ReplyWriter& reply) { write_help("FUNCTION", reply); }
 void session_item_help(Session&, Words, ReplyWriter& reply) { write_help("ITEM", reply); }
 void session_latency_help(Session&, Words, ReplyWriter& reply) { write_help("LATENCY", reply); }
+void session_log_help(Session&, Words, ReplyWriter& reply) { write_help("LOG", reply); }
 void session_memory_help(Session&, Words, ReplyWriter& reply) { write_help("MEMORY", reply); }
 void session_module_help(Session&, Words, ReplyWriter& reply) { write_help("MODULE", reply); }
 void session_object_help(Session&, Words, ReplyWriter& reply) { write_help("OBJECT", reply); }
@@ -35,5 +36,6 @@ void session_pubsub_help(Session&, Words, ReplyWriter& reply) { write_help("PUBS
 void session_reservation_help(Session&, Words, ReplyWriter& reply) { write_help("RESERVATION", reply); }
 void session_script_help(Session&, Words, ReplyWriter& reply) { write_help("SCRIPT", reply); }
 void session_slowlog_help(Session&, Words, ReplyWriter& reply) { write_help("SLOWLOG", reply); }
+void session_xinfo_help(Session&, Words, ReplyWriter& reply) { write_help("XINFO", reply); }
 
 }  // namespace holdfast

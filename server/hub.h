@@ -22,6 +22,8 @@
 
 namespace holdfast {
 
+class LogStreamThread;
+
 class Hub {
  public:
   struct Lane {
@@ -70,6 +72,8 @@ class Hub {
   SnapshotBoard snapshots;
   /// Threads that accept and execute nothing any more.
   std::atomic<std::size_t> draining{0};
+  /// Reads the log for connections; set before the threads run, for as long as they do.
+  LogStreamThread* log_stream = nullptr;
   /// Connections that monitor.
   std::atomic<std::uint32_t> monitors{0};
 

@@ -58,6 +58,19 @@ inline constexpr std::size_t kCommittedMax = 4096;
 inline constexpr std::size_t kSpareBlocksMax = 512;
 inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
 
+// The log as a stream.
+
+/// Whole batches that one LOG READ answers, unless the first one alone is longer.
+inline constexpr std::size_t kLogReadBytesMax = kReplyBytesMax - 4_KiB;
+/// Entries of one XREAD or XRANGE stop here.
+inline constexpr std::size_t kEntryBytesMax = 1_MiB;
+/// Batches that are kept in memory for readers.
+inline constexpr std::size_t kRecentBytesMax = 16_MiB;
+/// The reader of the log looks at what was written at least every so many bytes, also when nobody asks.
+inline constexpr std::uint64_t kLearnEveryBytes = kRecentBytesMax / 4;
+/// Replies that threads have not taken from the reader of the log; from here on it makes no more.
+inline constexpr std::size_t kStreamRepliesBytesMax = 32_MiB;
+
 // Messages between connections.
 
 /// Channels, patterns and shard channels of one connection, and the bytes of their names.
@@ -185,6 +198,7 @@ static_assert(kRequestLimits.request_bytes_max >= kTurnBytesMax && kBlockBytesMa
 static_assert(kRequestLimits.request_bytes_max < kOutputBytesMax, "ECHO's reply fits what may wait");
 static_assert(kGroupsAtLogMax < kGroupsBehindMax && kGroupsBehindMax < kCommittedMax / 2);
 static_assert(kOutputBytesMax < kReplyBytesMax);
+static_assert(kEntryBytesMax <= kOutputBytesMax && kReplyBytesMax < kStreamRepliesBytesMax);
 static_assert(kOutputBytesMax < kSubscriberBytesMax && kNoticeRoomBytes < kOutputBytesMax);
 static_assert(kNoticePageItems * 1024 < kOutputBytesMax, "a notice has less than 1 KiB: a name of 128 bytes, escaped");
 static_assert(kOutputBytesBeforeAuthMax < kOutputBytesMax);

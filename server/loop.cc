@@ -2,6 +2,7 @@
 
 #include "protocol/check.h"
 #include "server/descriptors.h"
+#include "server/log_stream_thread.h"
 #include "server/process_figures.h"
 
 #include <fmt/format.h>
@@ -167,12 +168,14 @@ void Loop::take_orders() {
   stopping_ = true;
   stop_began_ = boot_ms();
   if (shard_ != nullptr) shard_->end_waits(now_);
+  if (hub_.log_stream != nullptr) hub_.log_stream->end_all();
   connections_.drain();
   hub_.draining.fetch_add(1);
 }
 
 /// Whether this thread would do something about what other threads sent.
 bool Loop::has_mail() const noexcept {
+  if (hub_.log_stream != nullptr && hub_.log_stream->has_replies(post_.self())) return true;
   const bool runs = shard_ != nullptr && !shard_->behind();
   return runs ? !taken_.empty() || post_.has_mail()
               : post_.has_messages() || (shard_ != nullptr && post_.has_replies());

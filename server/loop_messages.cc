@@ -1,5 +1,6 @@
 // What threads tell each other besides commands and replies, and what a thread does about it.
 #include "protocol/check.h"
+#include "server/log_stream_thread.h"
 #include "server/loop.h"
 
 namespace holdfast {
@@ -17,6 +18,14 @@ Overloaded(Functions...) -> Overloaded<Functions...>;
 void Loop::take_messages() {
   for (std::size_t i = 0; i < hub_.threads(); ++i) {
     while (auto message = post_.next_message(thread_at(i))) take(*message);
+  }
+  take_log_replies();
+}
+
+void Loop::take_log_replies() {
+  if (hub_.log_stream == nullptr || !hub_.log_stream->has_replies(post_.self())) return;
+  for (const StreamReply& reply : hub_.log_stream->take_replies(post_.self())) {
+    connections_.answer(reply.address, reply.bytes);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "protocol/check.h"
 #include "server/descriptors.h"
 #include "server/listener.h"
+#include "server/log_stream_thread.h"
 #include "server/loop.h"
 #include "server/metrics_server.h"
 #include "server/notify.h"
@@ -69,6 +70,7 @@ class Server final : public MetricsSource {
  public:
   explicit Server(const CommandLine& line)
       : options_(line.options), hub_(threads_of(line.options), fitted(line.options), make_run_id(random_)) {
+    hub_.log_stream = &log_stream_;
     for (std::size_t i = 0; i < hub_.threads(); ++i) {
       loops_.push_back(
           std::make_unique<Loop>(hub_, ThreadIndex(static_cast<std::uint16_t>(i)), line.users, clock_, say));
@@ -140,15 +142,19 @@ class Server final : public MetricsSource {
     make_shards((*recovery)->identity().secret);
     ShardedReplay replay(inventories());
     const auto progress = [this](const RecoveryProgress& made) { tell_progress(made); };
-    const auto restored = (*recovery)->restore(replay, progress);
+    ItemDirectory items;
+    SnapshotDirectoryTee snapshot(items, replay);
+    const auto restored = (*recovery)->restore(snapshot, progress);
     if (!restored) return restored.error();
-    const auto replayed = (*recovery)->replay(replay.visitor(), progress);
+    DirectoryTee tee(items, replay.visitor());
+    const auto replayed = (*recovery)->replay(tee, progress);
     if (!replayed) return replayed.error();
     if (replay.finish() != replayed->state) {
       return Error::format(ErrorCode::damaged, "{}: the log replays to another state than it says; nothing was changed",
                            options_.data_dir);
     }
     HOLDFAST_TRY(start_log(std::move(*recovery)));
+    log_stream_.start(options_.data_dir, log_->identity(), std::move(items), replayed->last_lsn);
     keep_snapshots(*restored, *replayed);
     for (const auto& shard : shards_) shard->begin();
     hold_returns();
@@ -180,7 +186,7 @@ class Server final : public MetricsSource {
     hub_.loading.bytes_total.store(progress.bytes_total);
   }
 
-  LogSettings log_settings() const {
+  LogSettings log_settings() {
     LogSettings settings;
     settings.directory = options_.data_dir;
     settings.segment_bytes = options_.segment_bytes;
@@ -188,6 +194,7 @@ class Server final : public MetricsSource {
     settings.require_data = options_.require_data;
     settings.downtime_max = options_.downtime_max;
     settings.notice = say;
+    settings.feed = &log_stream_;
     return settings;
   }
 
@@ -262,6 +269,7 @@ class Server final : public MetricsSource {
   MachineClock clock_;
   MachineRandom random_;
   Hub hub_;
+  LogStreamThread log_stream_{hub_, files_, clock_};
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<std::unique_ptr<ItemsReport>> reports_ =

@@ -45,7 +45,7 @@ bool goes_past_queue(CommandId id) noexcept {
 /// What cannot be answered while the log is being replayed.
 bool needs_items(const CommandEntry& entry) noexcept {
   return entry.home == CommandHome::step || entry.id == CommandId::ping || entry.id == CommandId::watch ||
-         entry.id == CommandId::exec;
+         entry.id == CommandId::exec || entry.group == CommandGroup::stream;
 }
 
 /// What a browser sends when a web page makes it talk to this port.
@@ -267,6 +267,7 @@ void Session::answer(ReplySlot slot, std::string_view bytes) {
   if (!bytes.empty() && bytes.front() == '-') stats_.count_error(bytes);
   if (!waiting_.empty()) std::erase(waiting_, slot);
   if (large_open_ && slot == large_slot_) large_open_ = false;
+  if (log_slot_ == slot) log_slot_.reset();
   replies_.fill(slot, bytes);
 }
 

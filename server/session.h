@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace holdfast {
@@ -191,6 +192,13 @@ class Session {
   /// For a command that answers later: its reply's place. It writes nothing itself, and no other command of this
   /// connection is executed before. `waits`: CLIENT UNBLOCK may end it.
   ReplySlot defer(bool waits);
+  /// The same for a command about the log.
+  ReplySlot defer_to_log() {
+    log_slot_ = defer(true);
+    return *log_slot_;
+  }
+  /// Whether such a command has no answer yet.
+  bool asks_log() const noexcept { return log_slot_.has_value(); }
   /// MONITOR.
   bool monitors() const noexcept { return monitors_; }
   void set_monitors(bool on) noexcept { monitors_ = on; }
@@ -246,7 +254,8 @@ class Session {
   std::vector<std::unique_ptr<Scattered>> scattered_;
   bool large_open_ = false;  // a reply of any size is on its way: nothing else is executed meanwhile
   ReplySlot large_slot_;
-  bool executing_ = false;  // a command's reply is being written: pushes come behind it
+  std::optional<ReplySlot> log_slot_;  // of a command about the log
+  bool executing_ = false;             // a command's reply is being written: pushes come behind it
   bool overflowed_ = false;
   bool confirming_ = false;  // the reply to (un)subscribing may not be ready
   std::uint32_t confirmed_from_ = 0;

@@ -21,21 +21,27 @@ class Learner final : public RecordVisitor {
 
 }  // namespace
 
-void ItemDirectory::note(ItemNumber number, std::string_view name, ItemVersion version) {
+void ItemDirectory::note(ItemNumber number, std::string_view name, ItemVersion version, Lsn last) {
   const auto [entry, fresh] = entries_.try_emplace(number.value());
   if (!fresh) return;
-  entry->second = {std::string(name), version};
-  ItemNumber& newest = newest_[entry->second.name];
-  const Entry* known = find(newest);
-  if (known == nullptr || known->version < version) newest = number;
+  entry->second = {std::string(name), version, last};
+  const auto [newest, first] = newest_.try_emplace(entry->second.name, number);
+  if (first) return;
+  const Entry* before = find(newest->second);
+  if (before != nullptr && before->version > version) return end(number, last);
+  if (before != nullptr) end(newest->second, before->last);
+  newest->second = number;
 }
 
 void ItemDirectory::learn(const RecordStamp& stamp, const ItemRecord& record) {
   if (record.event == ItemEvent::load) {
     const auto before = newest_.find(std::string(record.name));
-    if (before != newest_.end() && before->second != stamp.item) end(before->second, stamp.lsn);
+    if (before != newest_.end() && before->second != stamp.item) {
+      end(before->second, stamp.lsn);
+      newest_.erase(before);
+    }
   }
-  note(stamp.item, record.name, record.version);
+  note(stamp.item, record.name, record.version, stamp.lsn);
   if (record.event == ItemEvent::drop) end(stamp.item, stamp.lsn);
 }
 
@@ -52,11 +58,13 @@ const ItemDirectory::Entry* ItemDirectory::find(ItemNumber number) const noexcep
 }
 
 void ItemDirectory::forget_before(Lsn oldest) {
-  for (; !ended_.empty() && ended_.front().lsn < oldest; ended_.pop_front()) {
-    const auto found = entries_.find(ended_.front().number.value());
+  while (!ended_.empty() && ended_.begin()->first < oldest) {
+    const ItemNumber number = ended_.begin()->second;
+    ended_.erase(ended_.begin());
+    const auto found = entries_.find(number.value());
     if (found == entries_.end()) continue;
     const auto newest = newest_.find(found->second.name);
-    if (newest != newest_.end() && newest->second == ended_.front().number) newest_.erase(newest);
+    if (newest != newest_.end() && newest->second == number) newest_.erase(newest);
     entries_.erase(found);
   }
 }

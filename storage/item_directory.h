@@ -5,9 +5,10 @@
 #pragma once
 
 #include "storage/record_reader.h"
+#include "storage/snapshot.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <deque>
+#include <set>
 #include <string>
 
 namespace holdfast {
@@ -17,10 +18,11 @@ class ItemDirectory {
   struct Entry {
     std::string name;
     ItemVersion version;
+    Lsn last;  // a record of it, as who noted it knew
   };
 
-  /// This number means this version.
-  void note(ItemNumber number, std::string_view name, ItemVersion version);
+  /// This number means this version; of several of one name all but the highest have ended with their `last` records.
+  void note(ItemNumber number, std::string_view name, ItemVersion version, Lsn last);
   /// The same from a record. A LOAD ends the version before it, a DROP its own: no later record mentions those.
   /// REQUIRES: in LSN order.
   void learn(const RecordStamp& stamp, const ItemRecord& record);
@@ -33,18 +35,37 @@ class ItemDirectory {
   std::size_t size() const noexcept { return entries_.size(); }
 
  private:
-  struct Ended {
-    Lsn lsn;
-    ItemNumber number;
-  };
-  void end(ItemNumber number, Lsn lsn) { ended_.push_back({lsn, number}); }
+  void end(ItemNumber number, Lsn lsn) { ended_.emplace(lsn, number); }
 
   boost::unordered_flat_map<std::uint64_t, Entry> entries_;    // by number
   boost::unordered_flat_map<std::string, ItemNumber> newest_;  // of each name
-  std::deque<Ended> ended_;                                    // in LSN order
+  std::set<std::pair<Lsn, ItemNumber>> ended_;
 };
 
-/// Lets a directory learn from what another visitor is driven with.
+/// Lets a directory learn from what another visitor is driven with: a snapshot, or the records behind it.
+class SnapshotDirectoryTee final : public SnapshotVisitor {
+ public:
+  SnapshotDirectoryTee(ItemDirectory& directory, SnapshotVisitor& next) noexcept : directory_(directory), next_(next) {}
+  Result<void> on_log(const SnapshotLog& log) override { return next_.on_log(log); }
+  Result<void> on_name(const SnapshotName& name) override { return next_.on_name(name); }
+  Result<void> on_version(const SnapshotVersion& version) override {
+    directory_.note(version.item, version.name, version.version, version.last);
+    return next_.on_version(version);
+  }
+  Result<void> on_item(const SnapshotItem& item) override {
+    directory_.note(item.number, item.name, item.version, Lsn());
+    return next_.on_item(item);
+  }
+  Result<void> on_row(const SnapshotRow& row) override { return next_.on_row(row); }
+  Result<void> on_order(std::span<const std::uint32_t> slots) override { return next_.on_order(slots); }
+  Result<void> on_adjust(const ReservationId& id, std::int64_t delta) override { return next_.on_adjust(id, delta); }
+  Result<void> on_item_end() override { return next_.on_item_end(); }
+
+ private:
+  ItemDirectory& directory_;
+  SnapshotVisitor& next_;
+};
+
 class DirectoryTee final : public RecordVisitor {
  public:
   DirectoryTee(ItemDirectory& directory, RecordVisitor& next) noexcept : directory_(directory), next_(next) {}

@@ -135,11 +135,12 @@ bool ServerInMemory::commit() {
   return true;
 }
 
-/// What commands asked of the keeper of the connections: there are no replicas and nobody is listed; who is to be killed
-/// is.
+/// What commands asked of the keeper of the connections: there are no replicas, nothing is in the log and nobody is
+/// listed; who is to be killed is.
 bool ServerInMemory::answer_control() {
   const auto orders = std::exchange(control_.orders, {});
   const auto waits = std::exchange(control_.waits, {});
+  const auto log = std::exchange(control_.log_requests, {});
   for (const ConnectionOrder& order : orders) {
     std::int64_t count = 0;
     for (Connected& peer : peers_) {
@@ -151,7 +152,8 @@ bool ServerInMemory::answer_control() {
     answer(order.address, fmt::format(":{}\r\n", count));
   }
   for (const ClientWait& wait : waits) answer(wait.address, ":0\r\n");
-  return !orders.empty() || !waits.empty();
+  for (const StreamRequest& request : log) answer(request.address, "*0\r\n");
+  return !orders.empty() || !waits.empty() || !log.empty();
 }
 
 /// The next page of first notices for each who reads them.

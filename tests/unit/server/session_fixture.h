@@ -24,6 +24,7 @@ class PlayedControl final : public Control {
   PlayedControl() : Control(monitoring) {}
   void order(ConnectionOrder order) override { orders.push_back(std::move(order)); }
   void wait(const ClientWait& wait) override { waits.push_back(wait); }
+  void ask_log(StreamRequest request) override { log_requests.push_back(std::move(request)); }
   void monitor(ConnectionKey, bool on) override { monitoring = on ? 1 : 0; }
   bool may_monitor() const override { return room_for_monitors; }
   void tell_monitors(std::string_view line) override { lines.emplace_back(line); }
@@ -31,6 +32,7 @@ class PlayedControl final : public Control {
 
   std::vector<ConnectionOrder> orders;
   std::vector<ClientWait> waits;
+  std::vector<StreamRequest> log_requests;
   std::vector<std::string> lines;
   bool room_for_monitors = true;
   int shutdowns = 0;

@@ -29,7 +29,7 @@ TEST_CASE("item directory: a number is known from the first record of its item o
   CHECK(items.find(ItemNumber(7)) == nullptr);
   items.learn(stamp(1, 7), record(ItemEvent::load, "i", 3));
   items.learn(stamp(2, 8), record(ItemEvent::open, "j", 1));
-  items.note(ItemNumber(9), "k", ItemVersion(2));
+  items.note(ItemNumber(9), "k", ItemVersion(2), Lsn());
   REQUIRE(items.find(ItemNumber(7)) != nullptr);
   CHECK(items.find(ItemNumber(7))->name == "i");
   CHECK(items.find(ItemNumber(7))->version == ItemVersion(3));
@@ -64,6 +64,24 @@ TEST_CASE("item directory: versions that follow one another without end do not a
     items.forget_before(Lsn(version));
   }
   CHECK(items.size() <= 2);
+}
+
+TEST_CASE("item directory: of what a snapshot tells, all but the newest version of a name end with their last records") {
+  ItemDirectory items;
+  items.note(ItemNumber(3), "i", ItemVersion(3), Lsn(30));
+  items.note(ItemNumber(1), "i", ItemVersion(1), Lsn(10));
+  items.note(ItemNumber(4), "i", ItemVersion(4), Lsn(40));
+  items.note(ItemNumber(4), "i", ItemVersion(4), Lsn());
+  items.forget_before(Lsn(10));
+  CHECK(items.size() == 3);
+  items.forget_before(Lsn(11));
+  CHECK(items.find(ItemNumber(1)) == nullptr);
+  CHECK(items.find(ItemNumber(3)) != nullptr);
+  items.forget_before(Lsn(1000));
+  CHECK(items.size() == 1);
+  items.learn(stamp(1100, 5), record(ItemEvent::load, "i", 5));
+  items.forget_before(Lsn(1101));
+  CHECK(items.size() == 1);
 }
 
 TEST_CASE("item directory: it learns from the bytes of a batch") {
