@@ -1,5 +1,5 @@
 // Raises and clears the log's alarms: the bit that other threads see, the count, and one line for the operator at each
-// change. Log thread.
+// change. Each alarm is one thread's.
 #pragma once
 
 #include "storage/log_recovery.h"

@@ -28,6 +28,7 @@ class Log::Impl {
 
   std::unique_ptr<LogRecovery::State> recovered;  // settings and lock; the rest is of the past
   LogStatus status;
+  AlarmBoard alarms;
   RunningClocks clocks;
   std::uint64_t incarnation = 0;
   Lsn written;
@@ -54,7 +55,6 @@ class Log::Impl {
   template <class T>
   Result<T> failed(const Error& error);
 
-  AlarmBoard alarms_;
   InlinePreparer inline_preparer_;
   NextSegment next_;
   MarkWriter mark_;
@@ -87,14 +87,14 @@ RunningClocks::Start Log::Impl::clock_start(const LogRecovery::State& recovered)
 
 Log::Impl::Impl(std::unique_ptr<LogRecovery::State> from, SegmentPreparer* preparer)
     : recovered(std::move(from)),
+      alarms(status, recovered->settings),
       clocks(clock_start(*recovered)),
       incarnation(recovered->incarnation + 1),
       written(recovered->end.last_lsn),
       durable(recovered->end.last_lsn),
       snapshot_bytes(recovered->restored->bytes),
-      alarms_(status, recovered->settings),
       inline_preparer_(recovered->files),
-      next_(recovered->files, preparer != nullptr ? *preparer : inline_preparer_, recovered->settings, alarms_),
+      next_(recovered->files, preparer != nullptr ? *preparer : inline_preparer_, recovered->settings, alarms),
       mark_(recovered->files, recovered->settings.directory, recovered->mark ? recovered->mark->counter : 0),
       state_(recovered->state) {}
 
@@ -117,9 +117,9 @@ Result<void> Log::Impl::start() {
   }
   if (clocks.returns_held()) {
     const auto hours = std::chrono::duration_cast<std::chrono::hours>(clocks.downtime()).count();
-    alarms_.raise(LogAlarm::downtime, fmt::format("the log was down for {} h by the machine's clocks: returns are held "
-                                                  "until ITEM RETURNS * FREE",
-                                                  hours));
+    alarms.raise(LogAlarm::downtime, fmt::format("the log was down for {} h by the machine's clocks: returns are held "
+                                                 "until ITEM RETURNS * FREE",
+                                                 hours));
   }
   write_mark();
   check_space(now);
@@ -242,10 +242,10 @@ void Log::Impl::note_flush(nanoseconds began) {
   if (ns > status.flush_recent_ns.load(std::memory_order_relaxed))
     status.flush_recent_ns.store(ns, std::memory_order_relaxed);
   status.flush_ns.observe(ns);
-  if (took < kSlowFlush) return alarms_.clear(LogAlarm::slow_flush);
+  if (took < kSlowFlush) return alarms.clear(LogAlarm::slow_flush);
   status.slow_flushes.fetch_add(1, std::memory_order_relaxed);
-  alarms_.raise(LogAlarm::slow_flush,
-                fmt::format("writing {} took {} ms", live_->path(), std::chrono::duration_cast<Millis>(took).count()));
+  alarms.raise(LogAlarm::slow_flush,
+               fmt::format("writing {} took {} ms", live_->path(), std::chrono::duration_cast<Millis>(took).count()));
 }
 
 Result<void> Log::Impl::flush() {
@@ -277,11 +277,11 @@ void Log::Impl::write_mark() {
   if (const auto done = mark_.write(mark); !done) {
     mark_retry_.failed(reading.boot);
     mark_due_ = mark_retry_.due();
-    alarms_.raise(LogAlarm::mark, done.error().text());
+    alarms.raise(LogAlarm::mark, done.error().text());
     return;
   }
   mark_retry_.succeeded();
-  alarms_.clear(LogAlarm::mark);
+  alarms.clear(LogAlarm::mark);
 }
 
 Result<void> Log::Impl::tick() {
@@ -300,10 +300,10 @@ Result<void> Log::Impl::check_identity(nanoseconds now) {
   identity_due_ = now + kIdentityEvery;
   const auto same = live_->still_on_disk();
   if (!same) {
-    alarms_.raise(LogAlarm::identity_unknown, same.error().text());
+    alarms.raise(LogAlarm::identity_unknown, same.error().text());
     return {};
   }
-  alarms_.clear(LogAlarm::identity_unknown);
+  alarms.clear(LogAlarm::identity_unknown);
   if (*same) return {};
   return failed<void>(Error::format(ErrorCode::io_failed,
                                     "{} is no longer the file being written: it was removed or "
@@ -314,15 +314,15 @@ Result<void> Log::Impl::check_identity(nanoseconds now) {
 void Log::Impl::check_space(nanoseconds now) {
   space_due_ = now + kSpaceEvery;
   const auto free = files().free_bytes(settings().directory);
-  if (!free) return alarms_.raise(LogAlarm::space_unknown, free.error().text());
-  alarms_.clear(LogAlarm::space_unknown);
+  if (!free) return alarms.raise(LogAlarm::space_unknown, free.error().text());
+  alarms.clear(LogAlarm::space_unknown);
   status.free_bytes.store(*free, std::memory_order_relaxed);
   const std::uint64_t needed = 2 * settings().segment_bytes + snapshot_bytes + snapshot_bytes / 5;
   space_low_ = *free < needed;
-  if (!space_low_) return alarms_.clear(LogAlarm::space_low);
+  if (!space_low_) return alarms.clear(LogAlarm::space_low);
   space_due_ = now + kLowSpaceEvery;
-  alarms_.raise(LogAlarm::space_low,
-                fmt::format("{} has {} bytes free, the log needs {}", settings().directory, *free, needed));
+  alarms.raise(LogAlarm::space_low,
+               fmt::format("{} has {} bytes free, the log needs {}", settings().directory, *free, needed));
 }
 
 void Log::Impl::publish_space() {
@@ -367,6 +367,7 @@ std::uint64_t Log::take_longest_flush_ns() noexcept {
   return impl_->status.flush_recent_ns.exchange(0, std::memory_order_relaxed);
 }
 const LogStatus& Log::status() const noexcept { return impl_->status; }
+AlarmBoard& Log::alarms() noexcept { return impl_->alarms; }
 const LogIdentity& Log::identity() const noexcept { return impl_->recovered->identity; }
 const LogSettings& Log::settings() const noexcept { return impl_->recovered->settings; }
 std::uint64_t Log::incarnation() const noexcept { return impl_->incarnation; }

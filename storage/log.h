@@ -13,6 +13,7 @@
 
 namespace holdfast {
 
+class AlarmBoard;
 class SegmentPreparer;
 
 class Log {
@@ -50,6 +51,8 @@ class Log {
   /// The longest write since the last call. Any thread, but only one.
   std::uint64_t take_longest_flush_ns() noexcept;
   const LogIdentity& identity() const noexcept;
+  /// For alarms of others; each alarm is one thread's.
+  AlarmBoard& alarms() noexcept;
   const LogSettings& settings() const noexcept;
   std::uint64_t incarnation() const noexcept;
   Lsn written_lsn() const noexcept;

@@ -37,6 +37,8 @@ void sort_in(LogFiles& found, std::string name) {
     found.broken.push_back(std::move(name));
   } else if (name == "mark") {
     found.mark = true;
+  } else if (name == "sinks") {
+    found.sinks = true;
   } else if (name != "lock" && name != "lost+found" && found.other.empty()) {
     found.other = std::move(name);
   }
@@ -51,6 +53,7 @@ std::string snapshot_path(const std::string& directory, Lsn lsn) {
   return fmt::format("{}/{}{:0{}}", directory, kSnapshotPrefix, lsn.value(), kLsnDigits);
 }
 std::string mark_path(const std::string& directory) { return in(directory, "mark"); }
+std::string sinks_path(const std::string& directory) { return in(directory, "sinks"); }
 std::string lock_path(const std::string& directory) { return in(directory, "lock"); }
 std::string broken_path(const std::string& directory, std::uint64_t number, std::uint64_t offset) {
   return fmt::format("{}-at-{}{}", segment_path(directory, number), offset, kBrokenSuffix);

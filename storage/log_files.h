@@ -2,6 +2,7 @@
 //
 //   lock                          held by the one process that owns the directory
 //   mark                          how far the log is durable
+//   sinks                         who reads the log, and how far each has come
 //   segment-0000000001            the log, in numbers without a gap
 //   snapshot-00000000000000000042   the state after that LSN
 //   segment-0000000001-at-8192.broken   a copy of a torn suffix that recovery dropped
@@ -15,6 +16,7 @@ namespace holdfast {
 std::string segment_path(const std::string& directory, std::uint64_t number);
 std::string snapshot_path(const std::string& directory, Lsn lsn);
 std::string mark_path(const std::string& directory);
+std::string sinks_path(const std::string& directory);
 std::string lock_path(const std::string& directory);
 std::string broken_path(const std::string& directory, std::uint64_t number, std::uint64_t offset);
 /// The name under which a file that is not sound is kept for people.
@@ -30,10 +32,11 @@ struct LogFiles {
   std::vector<std::string> temporaries;  // names
   std::vector<std::string> broken;       // names, oldest segment first
   bool mark = false;
+  bool sinks = false;
   std::string other;  // the first name of something else; "lost+found" is nothing
 
   bool empty() const noexcept {
-    return segments.empty() && snapshots.empty() && broken.empty() && !mark && other.empty();
+    return segments.empty() && snapshots.empty() && broken.empty() && !mark && !sinks && other.empty();
   }
 };
 

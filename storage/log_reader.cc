@@ -45,18 +45,31 @@ Result<void> LogReader::refresh() {
   const std::uint64_t known = segments_.empty() ? 0 : segments_.back().number;
   for (const std::uint64_t number : found->segments) {
     if (number <= known) continue;
-    auto window = FileWindow::open(files_, path_of(number), OpenMode::read_suspicious);
-    if (!window) return window.error();
-    const auto block = window->view(0, kBlockBytes);
-    if (!block) return block.error();
-    const auto header = read_segment_header(*block);
-    // The last one was prepared and is not begun.
-    if (!header && number == found->segments.back()) break;
-    if (!header) return Error::format(ErrorCode::damaged, "{}: {}", path_of(number), header.error().text());
-    segments_.push_back({number, header->first_lsn, window->size()});
+    const auto segment = look_at(number, number == found->segments.back());
+    if (!segment) return segment.error();
+    if (*segment) segments_.push_back(**segment);
   }
   if (!segments_.empty()) places_.erase(places_.begin(), places_.lower_bound(segments_.front().first_lsn));
   return {};
+}
+
+/// Nothing for the last one when it was prepared and is not begun. Its header also says where the one before it ends.
+Result<std::optional<SegmentSpan>> LogReader::look_at(std::uint64_t number, bool last) {
+  const std::string path = path_of(number);
+  auto file = files_.open(path, OpenMode::read_suspicious);
+  if (!file) return file.error();
+  const auto bytes = (*file)->size();
+  if (!bytes) return bytes.error();
+  const auto into = block_.reserve(kBlockBytes);
+  const auto got = (*file)->read(0, into);
+  if (!got) return got.error();
+  const auto header = read_segment_header(into.first(*got));
+  if (!header && last) return std::optional<SegmentSpan>();
+  if (!header) return Error::format(ErrorCode::damaged, "{}: {}", path, header.error().text());
+  if (!segments_.empty() && segments_.back().number == header->predecessor.segment) {
+    segments_.back().used_bytes = header->predecessor.length_bytes;
+  }
+  return std::optional<SegmentSpan>(SegmentSpan{number, header->first_lsn, *bytes, 0});
 }
 
 /// A segment that was begun, or removed, since the last look is looked for once.

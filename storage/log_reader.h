@@ -19,6 +19,7 @@ struct SegmentSpan {
   std::uint64_t number = 0;
   Lsn first_lsn;
   std::uint64_t file_bytes = 0;
+  std::uint64_t used_bytes = 0;  // once the next one has begun
 };
 
 class LogReader {
@@ -50,6 +51,7 @@ class LogReader {
     std::uint64_t offset = 0;
   };
 
+  Result<std::optional<SegmentSpan>> look_at(std::uint64_t number, bool last);
   Result<Batch> read_at(Lsn lsn);
   Result<std::optional<Batch>> find_in_file(Lsn lsn);
   Result<std::optional<Batch>> walk(Lsn lsn, Lsn first, Place place);
@@ -64,6 +66,7 @@ class LogReader {
   const RecentBatches& recent_;
   std::vector<SegmentSpan> segments_;
   std::map<Lsn, Place> places_;  // where batches begin, by their first LSN
+  AlignedBuffer block_;
   std::uint64_t open_segment_ = 0;
   std::optional<FileWindow> window_;  // of open_segment_
   std::shared_ptr<const RecentBatch> held_;

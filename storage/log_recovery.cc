@@ -210,8 +210,9 @@ OpenMode Opening::mode_of(std::size_t index) const noexcept {
 }
 
 Lsn Opening::floor() const noexcept {
+  const bool of_this_log = s_.settings.floor_log == LogId() || s_.settings.floor_log == s_.identity.id;
   const Lsn snapshot = s_.directory.snapshots.empty() ? Lsn() : s_.directory.snapshots.back();
-  return std::max({s_.settings.floor, snapshot, s_.mark ? s_.mark->durable_lsn : Lsn()});
+  return std::max({of_this_log ? s_.settings.floor : Lsn(), snapshot, s_.mark ? s_.mark->durable_lsn : Lsn()});
 }
 
 Result<RestoredSnapshot> Opening::restore(SnapshotVisitor& visitor, const LogRecovery::Progress& progress) {

@@ -33,6 +33,8 @@ struct LogSettings {
   Millis downtime_max = kDowntimeMaxDefault;
   /// The highest LSN that anything but log, mark and snapshots proves to be durable: sinks' acknowledgements.
   Lsn floor;
+  /// The log of which it proves it; zeros: whichever this is.
+  LogId floor_log{};
   /// Takes one line for the operator: warnings at start, alarms raised and cleared. Log thread. May be empty.
   std::function<void(std::string_view)> notice;
   /// Hears of every batch that is written; outlives the log. May be nothing.

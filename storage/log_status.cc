@@ -3,8 +3,9 @@
 namespace holdfast {
 namespace {
 
-constexpr std::array<std::string_view, kLogAlarms> kAlarmNames = {
-    "next_segment", "mark", "space_unknown", "space_low", "slow_flush", "identity_unknown", "downtime"};
+constexpr std::array<std::string_view, kLogAlarms> kAlarmNames = {"next_segment", "mark",       "space_unknown",
+                                                                  "space_low",    "slow_flush", "identity_unknown",
+                                                                  "sinks",        "retention",  "downtime"};
 constexpr std::array<std::string_view, 4> kSpaceTexts = {
     "",
     "the next log segment is not ready; if this lasts, see the server's log",

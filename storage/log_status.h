@@ -19,9 +19,11 @@ enum class LogAlarm : std::uint8_t {
   space_low,         // less than two segments and 1.2 x the last snapshot are free
   slow_flush,        // the last flush took a second or more
   identity_unknown,  // whether the live file is still the one on disk could not be asked; retried
+  sinks,             // the file of the sinks could not be written; retried
+  retention,         // a sink keeps much of the log from going
   downtime,          // the time between stop and start was not believed: returns are held
 };
-inline constexpr std::size_t kLogAlarms = 7;
+inline constexpr std::size_t kLogAlarms = 9;
 /// "next_segment" and so on.
 std::string_view alarm_name(LogAlarm alarm) noexcept;
 

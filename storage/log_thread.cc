@@ -1,6 +1,7 @@
 #include "storage/log_thread.h"
 
 #include "protocol/check.h"
+#include "storage/alarm_board.h"
 #include "storage/segment_preparer.h"
 
 #include <pthread.h>
@@ -268,6 +269,8 @@ Result<void> LogThread::stop() { return impl_->stop(); }
 std::uint64_t LogThread::take_longest_flush_ns() noexcept { return impl_->log->take_longest_flush_ns(); }
 const LogStatus& LogThread::status() const noexcept { return impl_->log->status(); }
 const LogIdentity& LogThread::identity() const noexcept { return impl_->log->identity(); }
+void LogThread::raise(LogAlarm alarm, std::string_view why) { impl_->log->alarms().raise(alarm, why); }
+void LogThread::clear(LogAlarm alarm) { impl_->log->alarms().clear(alarm); }
 RunningClocks LogThread::clocks() const noexcept { return *impl_->clocks; }
 std::uint64_t LogThread::incarnation() const noexcept { return impl_->log->incarnation(); }
 void LogThread::set_snapshot_bytes(std::uint64_t bytes) noexcept {

@@ -44,6 +44,9 @@ class LogThread {
   const LogIdentity& identity() const noexcept;
   /// The longest write since the last call, in nanoseconds. Any thread, but only one.
   std::uint64_t take_longest_flush_ns() noexcept;
+  /// Raises or clears an alarm that is not the log's own. One thread for each.
+  void raise(LogAlarm alarm, std::string_view why);
+  void clear(LogAlarm alarm);
   RunningClocks clocks() const noexcept;
   std::uint64_t incarnation() const noexcept;
   /// Bytes of the last snapshot changed: how much space must stay free. Any thread.
