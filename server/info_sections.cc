@@ -182,6 +182,12 @@ void holdfast_section(Text& text, const ServerStatus& status) {
   line(text, "snapshot_last_ms", status.snapshot.last.count());
   line(text, "snapshot_last_peak_bytes", status.snapshot.last_peak_bytes);
   line(text, "snapshots_failed", status.snapshot.failed);
+  line(text, "log_sinks", status.sinks);
+  line(text, "log_slowest_sink", status.slowest_sink);
+  line(text, "log_sinks_acked_lsn", status.sinks_acked_lsn.value());
+  line(text, "log_sinks_parked", status.sinks_parked);
+  line(text, "log_retention_bytes", status.retention_bytes);
+  line(text, "log_retention_limit_bytes", status.retention_limit_bytes);
   line(text, "gate_waiting_replies", status.gate_waiting);
 }
 

@@ -13,6 +13,7 @@
 #include "server/outcomes.h"
 #include "server/requests.h"
 #include "server/shard_place.h"
+#include "server/sink_board.h"
 #include "server/view_keeper.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -119,6 +120,11 @@ class Inventory final : public RecordVisitor {
   /// While a reason is given, RESERVE takes no new reservation and answers -OVERLOADED with it; ids that are known and
   /// refusals are answered as always. Empty: none.
   void set_overloaded(std::string_view reason) { overloaded_ = reason; }
+  /// The same with -FENCED: this log is not the one that its sinks know.
+  void set_log_fenced(std::string_view reason) { log_fenced_ = reason; }
+  /// What is known of the sinks; never nothing.
+  void set_sinks(std::shared_ptr<const SinkBoard> sinks) { sinks_ = std::move(sinks); }
+  const SinkBoard& sinks() const noexcept { return *sinks_; }
 
   // Items are looked up first; what is due by their windows happens on the way.
 
@@ -332,6 +338,8 @@ class Inventory final : public RecordVisitor {
   std::vector<std::unique_ptr<ItemRows>> retired_;  // of items that are gone, given back step by step
 
   std::string overloaded_;
+  std::string log_fenced_;
+  std::shared_ptr<const SinkBoard> sinks_ = std::make_shared<const SinkBoard>();
   bool noticing_ = false;
   std::vector<ItemNotice> notices_;
   ItemNumber item_number_max_;

@@ -22,6 +22,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   const auto available = has_available(item, request.quantity, now);
   if (!available) return available.error();
   if (!*available) return refuse(item, ReserveOutcome::sold_out, now);
+  if (!log_fenced_.empty()) return Error(ErrorCode::fenced, log_fenced_);
   if (!overloaded_.empty()) return Error(ErrorCode::overloaded, overloaded_);
   HOLDFAST_TRY(may_go_on(item));
 

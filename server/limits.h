@@ -68,6 +68,8 @@ inline constexpr std::size_t kEntryBytesMax = 1_MiB;
 inline constexpr std::size_t kRecentBytesMax = 16_MiB;
 /// The reader of the log looks at what was written at least every so many bytes, also when nobody asks.
 inline constexpr std::uint64_t kLearnEveryBytes = kRecentBytesMax / 4;
+/// Of so much of --log-max-bytes it also looks after the sinks.
+inline constexpr std::uint64_t kLooksPerLog = 64;
 /// Replies that threads have not taken from the reader of the log; from here on it makes no more.
 inline constexpr std::size_t kStreamRepliesBytesMax = 32_MiB;
 

@@ -15,8 +15,11 @@ std::string log_id_text(const LogId& id) {
   return text;
 }
 
-LogStream::LogStream(const LogIdentity& log, LogView view, Lsn durable)
-    : log_(log), view_(std::move(view)), durable_(durable) {}
+LogStream::LogStream(const Settings& settings, LogView view, SinkRegistry sinks, const Moment& now)
+    : settings_(settings), view_(std::move(view)), sinks_(std::move(sinks)) {
+  see(now);
+  make_board();
+}
 
 void LogStream::ask(StreamRequest request) {
   auto job = std::make_unique<Job>();
@@ -26,12 +29,15 @@ void LogStream::ask(StreamRequest request) {
   ready_.push_back(std::move(job));
 }
 
-void LogStream::see(Lsn durable, Millis now) {
-  CHECK(durable >= durable_ && now >= now_);
-  durable_ = durable;
-  now_ = now;
+void LogStream::see(const Moment& now) {
+  CHECK(now.durable >= durable_ && now.boot >= now_);
+  durable_ = now.durable;
+  now_ = now.boot;
+  wall_ = now.wall;
+  live_bytes_ = now.live_bytes;
+  static_cast<void>(sinks_.retry(boot()));
   while (awaited() <= durable_) ready_.push_back(unpark(by_lsn_.begin()->second));
-  while (due() <= now_) {
+  while (!by_time_.empty() && by_time_.begin()->first <= now_) {
     ready_.push_back(unpark(by_time_.begin()->second));
     ready_.back()->over = true;
   }
@@ -90,7 +96,13 @@ bool LogStream::run_one() {
   return true;
 }
 
-void LogStream::learn() { static_cast<void>(view_.learn(durable_)); }
+/// Rounded up: what is due then is due.
+Millis LogStream::due() const noexcept {
+  const Millis wait = by_time_.empty() ? Millis::max() : by_time_.begin()->first;
+  const auto retry = sinks_.retry_due();
+  if (retry == std::chrono::nanoseconds::max()) return wait;
+  return std::min(wait, std::chrono::ceil<Millis>(retry));
+}
 
 void LogStream::answer(const Job& job, std::string bytes) {
   replies_.push_back({job.request.thread, job.request.address, std::move(bytes)});
@@ -127,6 +139,10 @@ LogStream::Answer LogStream::work(Job& job, std::string& out) {
   switch (job.request.entry->id) {
     case CommandId::log_read:
       return log_read(job, out);
+    case CommandId::log_ack:
+      return log_ack(job, out);
+    case CommandId::log_sinks:
+      return log_sinks(job, out);
     case CommandId::xread:
       return xread(job, out);
     case CommandId::xrange:

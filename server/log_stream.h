@@ -1,5 +1,5 @@
 // The log as a stream: answers LOG READ, XREAD, XRANGE, XLEN and XINFO STREAM, and keeps those that wait for what is not
-// durable yet. Requests and time come in, replies go out. Deterministic over FileSystem; one thread, which is no shard's
+// durable yet; and keeps the sinks, whose acknowledgements come the same way. Requests and time come in, replies go out. Deterministic over FileSystem; one thread, which is no shard's
 // and not the log's (log_stream_thread.h).
 //
 //   ask() -> ready -> run_one() -> reply                     see(durable): those whose LSN or time has come are ready
@@ -9,9 +9,11 @@
 #pragma once
 
 #include "server/log_view.h"
+#include "server/sink_board.h"
 #include "server/stream_message.h"
 #include "server/stream_requests.h"
 #include "storage/log_identity.h"
+#include "storage/sink_registry.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
@@ -22,15 +24,26 @@ namespace holdfast {
 
 class LogStream {
  public:
-  /// `durable`: how far the log is durable now.
-  LogStream(const LogIdentity& log, LogView view, Lsn durable);
+  struct Settings {
+    LogIdentity log;
+    std::uint64_t log_bytes_max = 0;  // --log-max-bytes
+  };
+  /// What of the rest of the world matters now.
+  struct Moment {
+    Lsn durable;  // how far the log is
+    Millis boot{};
+    WallTime wall{};
+    std::uint64_t live_bytes = 0;  // used of the live segment
+  };
+
+  LogStream(const Settings& settings, LogView view, SinkRegistry sinks, const Moment& now);
 
   /// Takes a request; a connection has one at a time.
   void ask(StreamRequest request);
   /// What becomes of the request of a connection, if it has one that waits.
   void end(ThreadIndex thread, ConnectionKey connection, WaitEnd how);
-  /// The log is durable up to here, and it is so late. REQUIRES: neither goes back.
-  void see(Lsn durable, Millis now);
+  /// How things stand. REQUIRES: neither the log nor the boot time goes back.
+  void see(const Moment& now);
   /// From here on nothing waits: what does is answered as if its time were over.
   void stop();
 
@@ -42,10 +55,21 @@ class LogStream {
   bool idle() const noexcept { return ready_.empty(); }
   /// The lowest LSN that somebody waits for, and when a wait is over; the maximum for none.
   Lsn awaited() const noexcept { return by_lsn_.empty() ? Lsn(UINT64_MAX) : by_lsn_.begin()->first; }
-  Millis due() const noexcept { return by_time_.empty() ? Millis::max() : by_time_.begin()->first; }
+  Millis due() const noexcept;
   std::size_t waiting() const noexcept { return waiting_.size(); }
-  /// Takes note of the items in what is durable.
-  void learn();
+  /// Takes note of the items in what is durable, and of how far behind the sinks are.
+  void look();
+
+  /// What shards are to know, when that changed since the last call; before the replies that were made after it.
+  std::shared_ptr<const SinkBoard> take_board() {
+    return std::exchange(board_is_new_, false) ? board_ : std::shared_ptr<const SinkBoard>();
+  }
+  const SinkBoard& board() const noexcept { return *board_; }
+  /// Why the sinks could not be kept; empty: they could.
+  std::string_view sinks_failure() const noexcept { return sinks_.failure(); }
+  /// What must stay of the log: everything above. For sinks, nothing when there is none; and for this one.
+  std::optional<Lsn> sinks_hold() const noexcept;
+  Lsn own_hold() const noexcept { return view_.learned(); }
 
  private:
   /// A request with what is known of it so far.
@@ -74,6 +98,11 @@ class LogStream {
   Answer xrange(Job& job, std::string& out);
   Answer xlen(Job& job, std::string& out);
   Answer xinfo(Job& job, std::string& out);
+  Answer log_ack(Job& job, std::string& out);
+  Answer log_sinks(Job& job, std::string& out);
+  void write_sinks(Lsn oldest, RespVersion version, std::string& out);
+  void make_board();
+  std::chrono::nanoseconds boot() const noexcept { return now_; }
   Result<void> write_info(const XinfoRequest& request, std::uint64_t length, RespVersion version, std::string& out);
   /// The job is to wait for an LSN; false when it may not, or not any more.
   bool wait(Job& job, Lsn lsn, std::optional<Millis> block);
@@ -81,10 +110,16 @@ class LogStream {
   std::unique_ptr<Job> unpark(std::uint64_t arrival);
   void answer(const Job& job, std::string bytes);
 
-  LogIdentity log_;
+  Settings settings_;
+  const LogIdentity& log_ = settings_.log;
   LogView view_;
+  SinkRegistry sinks_;
+  std::shared_ptr<const SinkBoard> board_;
+  bool board_is_new_ = false;
   Lsn durable_;
   Millis now_{};
+  WallTime wall_{};
+  std::uint64_t live_bytes_ = 0;
   bool stopped_ = false;
   std::uint64_t arrivals_ = 0;
   std::deque<std::unique_ptr<Job>> ready_;

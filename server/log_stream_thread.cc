@@ -1,6 +1,9 @@
 #include "server/log_stream_thread.h"
 
 #include "protocol/check.h"
+#include "server/options.h"
+
+#include <fmt/format.h>
 
 #include <pthread.h>
 
@@ -17,10 +20,17 @@ LogStreamThread::~LogStreamThread() {
   if (thread_.joinable()) thread_.join();
 }
 
-void LogStreamThread::start(const std::string& directory, const LogIdentity& log, ItemDirectory items, Lsn durable) {
+void LogStreamThread::start(const Options& options, LogThread& log, ItemDirectory items, SinkRegistry sinks,
+                            Lsn durable) {
   CHECK(!stream_);
   durable_.store(std::max(durable_.load(), durable.value()));
-  stream_.emplace(log, LogView(LogReader(files_, directory, log.id, recent_), std::move(items), durable), durable);
+  log_ = &log;
+  look_every_bytes_ = std::min<std::uint64_t>(kLearnEveryBytes, options.log_max_bytes / kLooksPerLog);
+  LogReader reader(files_, options.data_dir, log.identity().id, recent_);
+  stream_.emplace(LogStream::Settings{log.identity(), options.log_max_bytes},
+                  LogView(std::move(reader), std::move(items), durable), std::move(sinks), moment());
+  look();
+  send_mail();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -49,22 +59,34 @@ void LogStreamThread::end_all() {
   waker_.wake();
 }
 
-std::vector<StreamReply> LogStreamThread::take_replies(ThreadIndex thread) {
+LogStreamThread::Mail LogStreamThread::take_mail(ThreadIndex thread) {
   Box& box = *boxes_[thread.value()];
-  std::vector<StreamReply> taken;
+  Mail taken;
   {
     const std::lock_guard lock(box.mutex);
-    taken.swap(box.replies);
+    taken = std::exchange(box.mail, {});
     box.full.store(false);
   }
   std::size_t bytes = 0;
-  for (const StreamReply& reply : taken) bytes += reply.bytes.size();
+  for (const StreamReply& reply : taken.replies) bytes += reply.bytes.size();
   if (reply_bytes_.fetch_sub(bytes) >= kStreamRepliesBytesMax) waker_.wake();
   return taken;
 }
 
+std::shared_ptr<const SinkBoard> LogStreamThread::board() const {
+  const std::lock_guard lock(board_mutex_);
+  return board_;
+}
+
+std::optional<Lsn> LogStreamThread::sinks_hold() const noexcept {
+  const std::uint64_t hold = sinks_hold_.load();
+  return hold == UINT64_MAX ? std::nullopt : std::optional<Lsn>(Lsn(hold));
+}
+
 void LogStreamThread::on_written(std::span<const std::byte> batch, const BatchHeader& header) {
   recent_.add(batch, header);
+  if (live_segment_.exchange(header.segment) != header.segment) live_bytes_.store(kBlockBytes);
+  live_bytes_.fetch_add(batch.size());
   written_bytes_.fetch_add(batch.size());
 }
 
@@ -91,7 +113,7 @@ void LogStreamThread::sleep() {
   waker_.sleeps();
   if (!has_work()) {
     const Millis due = stream_->due();
-    const Millis wait = due == Millis::max() ? Millis(-1) : std::clamp(due - now(), Millis(0), kIdleSleep);
+    const Millis wait = due == Millis::max() ? Millis(-1) : std::clamp(due - moment().boot, Millis(0), kIdleSleep);
     if (!poller_.wait(wait).empty()) waker_.drain();
   }
   waker_.wakes();
@@ -111,7 +133,7 @@ void LogStreamThread::take_orders() {
     ordered_.store(false);
   }
   if (ending_.load()) stream_->stop();
-  stream_->see(Lsn(durable_.load()), now());
+  stream_->see(moment());
   for (Order& order : orders) {
     if (auto* request = std::get_if<StreamRequest>(&order)) {
       stream_->ask(std::move(*request));
@@ -124,27 +146,71 @@ void LogStreamThread::take_orders() {
 
 /// One request, so that what comes meanwhile has its turn; and what was written since the last look.
 void LogStreamThread::work() {
-  const std::uint64_t written = written_bytes_.load();
-  if (written >= wake_at_bytes_.load() || wake_at_bytes_.load() == UINT64_MAX) {
-    wake_at_bytes_.store(written + kLearnEveryBytes);
-    stream_->learn();
-  }
+  if (written_bytes_.load() >= wake_at_bytes_.load()) look();
   if (reply_bytes_.load() < kStreamRepliesBytesMax) static_cast<void>(stream_->run_one());
-  send_replies();
+  send_mail();
+  tell_alarms();
 }
 
-void LogStreamThread::send_replies() {
+void LogStreamThread::look() {
+  wake_at_bytes_.store(written_bytes_.load() + look_every_bytes_);
+  stream_->look();
+  own_hold_.store(stream_->own_hold().value());
+}
+
+void LogStreamThread::send_mail() {
+  if (const auto board = stream_->take_board()) send_board(board);
   for (StreamReply& reply : stream_->take_replies()) {
     const ThreadIndex thread = reply.thread;
     Box& box = *boxes_[thread.value()];
     reply_bytes_.fetch_add(reply.bytes.size());
     {
       const std::lock_guard lock(box.mutex);
-      box.replies.push_back(std::move(reply));
+      box.mail.replies.push_back(std::move(reply));
       box.full.store(true);
     }
     hub_.waker(thread).wake();
   }
+}
+
+void LogStreamThread::send_board(const std::shared_ptr<const SinkBoard>& board) {
+  sinks_hold_.store(stream_->sinks_hold().value_or(Lsn(UINT64_MAX)).value());
+  boards_.push_back(board);
+  {
+    const std::lock_guard lock(board_mutex_);
+    board_ = board;
+  }
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    {
+      const std::lock_guard lock(boxes_[i]->mutex);
+      boxes_[i]->mail.board = board;
+      boxes_[i]->full.store(true);
+    }
+    hub_.waker(ThreadIndex(static_cast<std::uint16_t>(i))).wake();
+  }
+  std::erase_if(boards_, [](const auto& each) { return each.use_count() == 1; });
+}
+
+void LogStreamThread::tell_alarms() {
+  const bool failed = !stream_->sinks_failure().empty();
+  if (failed != std::exchange(sinks_failed_, failed)) {
+    failed ? log_->raise(LogAlarm::sinks, stream_->sinks_failure()) : log_->clear(LogAlarm::sinks);
+  }
+  const SinkBoard& board = stream_->board();
+  const RetentionLevel level = retention_level(board.held_bytes, board.held_bytes_max);
+  if (level == std::exchange(told_, level)) return;
+  if (level == RetentionLevel::ok) return log_->clear(LogAlarm::retention);
+  log_->raise(
+      LogAlarm::retention,
+      fmt::format("sink {} has acknowledged LSN {} and keeps {} bytes of the log; new reservations are refused "
+                  "from log-max-bytes on, {}",
+                  board.slowest()->name, board.slowest()->acked.value(), board.held_bytes, board.held_bytes_max));
+}
+
+LogStream::Moment LogStreamThread::moment() const {
+  const ClockReading reading = clock_.read();
+  return {Lsn(durable_.load()), std::chrono::duration_cast<Millis>(reading.boot),
+          WallTime(std::chrono::duration_cast<Millis>(reading.wall)), live_bytes_.load()};
 }
 
 }  // namespace holdfast

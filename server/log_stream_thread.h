@@ -6,6 +6,8 @@
 #include "server/hub.h"
 #include "server/log_stream.h"
 #include "storage/log_feed.h"
+#include "storage/log_retention.h"
+#include "storage/log_thread.h"
 
 #include <optional>
 #include <thread>
@@ -18,9 +20,9 @@ class LogStreamThread final : public LogFeed {
   LogStreamThread(Hub& hub, FileSystem& files, Clock& clock);
   ~LogStreamThread() override;
 
-  /// The log is replayed: `items` knows the items of all its records, it is durable up to `durable`. Called once, before
-  /// anything is asked.
-  void start(const std::string& directory, const LogIdentity& log, ItemDirectory items, Lsn durable);
+  /// The log is replayed: `items` knows the items of all its records, it is durable up to `durable`. `log` outlives the
+  /// thread. Called once, before anything is asked.
+  void start(const Options& options, LogThread& log, ItemDirectory items, SinkRegistry sinks, Lsn durable);
 
   // The threads of the connections.
 
@@ -28,9 +30,21 @@ class LogStreamThread final : public LogFeed {
   void end(ThreadIndex thread, ConnectionKey connection, WaitEnd how);
   /// From here on no request waits.
   void end_all();
-  /// Whether take_replies() has something for this thread.
-  bool has_replies(ThreadIndex thread) const noexcept { return boxes_[thread.value()]->full.load(); }
-  std::vector<StreamReply> take_replies(ThreadIndex thread);
+  /// For one of these threads; the board comes before the replies.
+  struct Mail {
+    std::shared_ptr<const SinkBoard> board;  // nothing: as before
+    std::vector<StreamReply> replies;
+  };
+  bool has_mail(ThreadIndex thread) const noexcept { return boxes_[thread.value()]->full.load(); }
+  Mail take_mail(ThreadIndex thread);
+
+  // Any thread.
+
+  /// As of the last change; nothing before start().
+  std::shared_ptr<const SinkBoard> board() const;
+  /// Everything of the log above these has to stay: for sinks, nothing when there is none, and for this thread.
+  std::optional<Lsn> sinks_hold() const noexcept;
+  Lsn own_hold() const noexcept { return Lsn(own_hold_.load()); }
 
   // LogFeed.
 
@@ -44,20 +58,23 @@ class LogStreamThread final : public LogFeed {
     WaitEnd how = WaitEnd::forget;
   };
   using Order = std::variant<StreamRequest, Ending>;
-  /// Replies for one thread.
+  /// Mail for one thread.
   struct Box {
     std::mutex mutex;
-    std::vector<StreamReply> replies;  // guarded by mutex
+    Mail mail;  // guarded by mutex
     std::atomic<bool> full{false};
   };
 
   void run();
   void take_orders();
   void work();
-  void send_replies();
+  void look();
+  void send_mail();
+  void send_board(const std::shared_ptr<const SinkBoard>& board);
+  void tell_alarms();
   void sleep();
   bool has_work() const;
-  Millis now() const { return std::chrono::duration_cast<Millis>(clock_.boot()); }
+  LogStream::Moment moment() const;
 
   Hub& hub_;
   FileSystem& files_;
@@ -77,9 +94,22 @@ class LogStreamThread final : public LogFeed {
   // Between this thread and the log's.
   std::atomic<std::uint64_t> durable_{0};
   std::atomic<std::uint64_t> written_bytes_{0};
+  std::atomic<std::uint64_t> live_segment_{0};
+  std::atomic<std::uint64_t> live_bytes_{0};  // used of it
   std::atomic<std::uint64_t> wake_at_lsn_{UINT64_MAX};
   std::atomic<std::uint64_t> wake_at_bytes_{UINT64_MAX};
 
+  std::atomic<std::uint64_t> sinks_hold_{UINT64_MAX};
+  std::atomic<std::uint64_t> own_hold_{0};
+  mutable std::mutex board_mutex_;
+  std::shared_ptr<const SinkBoard> board_;  // guarded by board_mutex_
+  /// Boards that other threads may still look at: this one lets them go, since what is parked may be much.
+  std::vector<std::shared_ptr<const SinkBoard>> boards_;
+
+  LogThread* log_ = nullptr;
+  std::uint64_t look_every_bytes_ = kLearnEveryBytes;
+  bool sinks_failed_ = false;
+  RetentionLevel told_ = RetentionLevel::ok;
   std::optional<LogStream> stream_;
   std::thread thread_;
 };

@@ -79,6 +79,25 @@ Result<std::optional<std::uint64_t>> LogView::count(Lsn durable) {
   return std::optional<std::uint64_t>(entries);
 }
 
+Result<LogView::Lag> LogView::lag(Lsn after, Lsn durable, std::uint64_t live_bytes) {
+  HOLDFAST_TRY(reader_.refresh());
+  Lag lag;
+  lag.records = durable.value() - std::min(durable, after).value();
+  const auto& segments = reader_.segments();
+  for (std::size_t i = 0; i < segments.size() && lag.records > 0; ++i) {
+    const SegmentSpan& segment = segments[i];
+    const bool last = i + 1 == segments.size();
+    const std::uint64_t end = last ? durable.value() + 1 : segments[i + 1].first_lsn.value();
+    if (end <= after.value() + 1) continue;
+    lag.file_bytes += segment.file_bytes;
+    const std::uint64_t used = last ? live_bytes : segment.used_bytes;
+    const std::uint64_t first = segment.first_lsn.value(), from = std::max(first, after.value() + 1);
+    const double share = static_cast<double>(end - from) / static_cast<double>(std::max<std::uint64_t>(end - first, 1));
+    lag.bytes += static_cast<std::uint64_t>(static_cast<double>(used) * share);
+  }
+  return lag;
+}
+
 Result<void> LogView::learn(Lsn durable) {
   if (learned_ >= durable) return {};
   const auto oldest = reader_.oldest();

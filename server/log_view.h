@@ -30,6 +30,14 @@ class LogView {
   /// How many entries there are up to `durable`. Counts for so long as a share of work lasts and remembers: nothing when
   /// it has to be asked again.
   Result<std::optional<std::uint64_t>> count(Lsn durable);
+  /// How much of the log lies behind an LSN.
+  struct Lag {
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;       // about: a part of a segment counts by its LSNs
+    std::uint64_t file_bytes = 0;  // of the segments' files that have to stay for it
+  };
+  /// `live_bytes`: what of the last segment is used.
+  Result<Lag> lag(Lsn after, Lsn durable, std::uint64_t live_bytes);
   /// Takes note of the items in all records up to `durable`, so that their segments may go.
   Result<void> learn(Lsn durable);
 

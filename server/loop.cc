@@ -175,7 +175,7 @@ void Loop::take_orders() {
 
 /// Whether this thread would do something about what other threads sent.
 bool Loop::has_mail() const noexcept {
-  if (hub_.log_stream != nullptr && hub_.log_stream->has_replies(post_.self())) return true;
+  if (shard_ != nullptr && hub_.log_stream != nullptr && hub_.log_stream->has_mail(post_.self())) return true;
   const bool runs = shard_ != nullptr && !shard_->behind();
   return runs ? !taken_.empty() || post_.has_mail()
               : post_.has_messages() || (shard_ != nullptr && post_.has_replies());

@@ -76,7 +76,7 @@ class Loop final : public SessionHost {
   void turn();
   void take_orders();
   void take_messages();
-  void take_log_replies();
+  void take_log_mail();
   void take(ThreadMessage& message);
   void take(const ViewsToKnow& known);
   void take(const ViewToForget& forget);

@@ -19,14 +19,16 @@ void Loop::take_messages() {
   for (std::size_t i = 0; i < hub_.threads(); ++i) {
     while (auto message = post_.next_message(thread_at(i))) take(*message);
   }
-  take_log_replies();
+  take_log_mail();
 }
 
-void Loop::take_log_replies() {
-  if (hub_.log_stream == nullptr || !hub_.log_stream->has_replies(post_.self())) return;
-  for (const StreamReply& reply : hub_.log_stream->take_replies(post_.self())) {
-    connections_.answer(reply.address, reply.bytes);
-  }
+/// From the thread that reads the log. Nothing comes before the shard is there.
+void Loop::take_log_mail() {
+  if (hub_.log_stream == nullptr || !hub_.log_stream->has_mail(post_.self())) return;
+  if (loading()) return;
+  const LogStreamThread::Mail mail = hub_.log_stream->take_mail(post_.self());
+  if (mail.board != nullptr) shard_->set_sinks(mail.board, clocks_->now(clock_.read()));
+  for (const StreamReply& reply : mail.replies) connections_.answer(reply.address, reply.bytes);
 }
 
 void Loop::take(ThreadMessage& message) {

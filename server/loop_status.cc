@@ -1,4 +1,5 @@
 // What INFO shows, gathered when somebody asks.
+#include "server/log_stream_thread.h"
 #include "server/loop.h"
 
 #include <fmt/format.h>
@@ -62,14 +63,19 @@ void add_process(ServerStatus& status) {
   if (size > 0) status.executable.assign(path.data(), static_cast<std::size_t>(size));
 }
 
-std::string hex(const LogId& id) { return fmt::format("{:02x}", fmt::join(id, "")); }
-
-void add_log(ServerStatus& status, const LogThread& log, SpaceState space) {
+void add_log(ServerStatus& status, const LogThread& log, const SinkBoard& sinks, SpaceState space) {
   const LogStatus& state = log.status();
   const LogIdentity& identity = log.identity();
-  status.log_id = hex(identity.id);
-  status.forked_from_log_id = identity.forked_from_id == LogId() ? std::string() : hex(identity.forked_from_id);
+  status.log_id = log_id_text(identity.id);
+  status.forked_from_log_id = identity.forked_from_id == LogId() ? "" : log_id_text(identity.forked_from_id);
   status.forked_from_lsn = identity.forked_from_lsn;
+  const SinkBoard::Entry* slowest = sinks.slowest();
+  status.sinks = sinks.sinks.size();
+  status.slowest_sink = slowest == nullptr ? "" : slowest->name;
+  status.sinks_acked_lsn = slowest == nullptr ? Lsn() : slowest->acked;
+  status.sinks_parked = sinks.parked();
+  status.retention_bytes = sinks.held_bytes;
+  status.retention_limit_bytes = sinks.held_bytes_max;
   status.incarnation = log.incarnation();
   status.written_lsn = Lsn(state.written_lsn.load());
   status.durable_lsn = Lsn(state.durable_lsn.load());
@@ -81,7 +87,8 @@ void add_log(ServerStatus& status, const LogThread& log, SpaceState space) {
   status.flush_last_us = state.flush_last_ns.load() / 1000;
   status.flush_max_us = state.flush_max_ns.load() / 1000;
   status.slow_flushes = state.slow_flushes.load();
-  status.space = space == SpaceState::ok ? "ok" : std::string(space_text(space));
+  const std::string_view refused = refusal_of(space, sinks);
+  status.space = refused.empty() ? "ok" : std::string(refused);
   for (std::size_t i = 0; i < kLogAlarms; ++i) {
     const auto alarm = static_cast<LogAlarm>(i);
     if (state.has(alarm)) status.log_alarms.append(status.log_alarms.empty() ? "" : ",").append(alarm_name(alarm));
@@ -146,7 +153,7 @@ ServerStatus Loop::status() {
   status.lookups_missed = all.sum([](const ThreadStats& stats) -> auto& { return stats.lookups_missed; });
   status.gate_waiting = all.sum([](const ThreadStats& stats) -> auto& { return stats.gate_waiting; });
   status.recovery = recovery_;
-  add_log(status, *log_, log_->status().space_at(reading_.boot, options_.slow_flush_max));
+  add_log(status, *log_, *hub_.log_stream->board(), log_->status().space_at(reading_.boot, options_.slow_flush_max));
   // Nothing that was answered waits for a flush: all is saved as of now.
   if (status.written_lsn == status.durable_lsn) status.last_save = status.wall;
   return status;

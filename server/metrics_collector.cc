@@ -20,7 +20,9 @@ std::string text(std::string_view view) { return std::string(view); }
 
 constexpr std::array<std::string_view, kReservationEvents> kEventNames = {"reserve", "confirm", "resume", "release",
                                                                           "expire",  "refund",  "extend"};
-constexpr std::array<std::string_view, 4> kSpaceNames = {"ok", "no_next_segment", "low", "slow"};
+/// Of SpaceState, and then what the sinks may say.
+constexpr std::array<std::string_view, 6> kSpaceNames = {"ok", "no_next_segment", "low", "slow", "retention", "fenced"};
+constexpr std::size_t kSpaceRetention = 4, kSpaceFenced = 5;
 
 }  // namespace
 
@@ -48,9 +50,9 @@ MetricsCollector::Readiness MetricsCollector::readiness() const {
   const auto log = source_.log();
   CHECK(log.has_value());
   // CONFIRM and RELEASE go on while new reservations are refused, so that the server stays in service.
-  const SpaceState space = space_of(*log->status);
-  if (space == SpaceState::ok) return {true, "ready"};
-  return {true, fmt::format("ready, but new reservations are refused: {}", space_text(space))};
+  const std::string_view why = refusal_of(space_of(*log->status), *log->sinks);
+  if (why.empty()) return {true, "ready"};
+  return {true, fmt::format("ready, but new reservations are refused: {}", why)};
 }
 
 SpaceState MetricsCollector::space_of(const LogStatus& status) const {
@@ -224,6 +226,19 @@ void MetricsCollector::collect_shards() {
   add(MetricId::wall_clock, number(wall) * kMillis);
 }
 
+void MetricsCollector::collect_sinks(const SinkBoard& sinks, Lsn durable) {
+  add(MetricId::retention_bytes, number(sinks.held_bytes));
+  add(MetricId::retention_limit, number(sinks.held_bytes_max));
+  const WallTime now(std::chrono::duration_cast<Millis>(clock_.read().wall));
+  for (const SinkBoard::Entry& sink : sinks.sinks) {
+    add(MetricId::sink_acked, number(sink.acked.value()), {sink.name});
+    add(MetricId::sink_lag, number(durable.value() - std::min(durable, sink.acked).value()), {sink.name});
+    add(MetricId::sink_lag_bytes, number(sink.lag_bytes), {sink.name});
+    add(MetricId::sink_parked, number(sink.parked->size()), {sink.name});
+    add(MetricId::sink_age, std::max(0.0, static_cast<double>((now - sink.acked_at).count()) * kMillis), {sink.name});
+  }
+}
+
 void MetricsCollector::collect_log(const MetricsSource::LogFigures& log) {
   const LogStatus& status = *log.status;
   add(MetricId::durable_lsn, number(status.durable_lsn.load(std::memory_order_relaxed)));
@@ -241,9 +256,15 @@ void MetricsCollector::collect_log(const MetricsSource::LogFigures& log) {
   add(MetricId::segment_size, number(segment_bytes_));
   add(MetricId::segments_prepared, status.next_segment_ready.load(std::memory_order_relaxed) ? 1 : 0);
   add(MetricId::free_bytes, number(status.free_bytes.load(std::memory_order_relaxed)));
-  const auto space = static_cast<std::size_t>(space_of(status));
+  auto space = static_cast<std::size_t>(space_of(status));
+  if (!log.sinks->fenced.empty()) {
+    space = kSpaceFenced;
+  } else if (space == 0 && !log.sinks->overloaded.empty()) {
+    space = kSpaceRetention;
+  }
   for (std::size_t i = 0; i < kSpaceNames.size(); ++i) add(MetricId::space, i == space ? 1 : 0, {text(kSpaceNames[i])});
   collect_snapshots(*log.snapshots);
+  collect_sinks(*log.sinks, Lsn(status.durable_lsn.load(std::memory_order_relaxed)));
   add(MetricId::incarnation, number(log.incarnation));
   for (std::size_t i = 0; i < kLogAlarms; ++i) {
     const auto alarm = static_cast<LogAlarm>(i);

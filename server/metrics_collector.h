@@ -4,6 +4,7 @@
 
 #include "server/items_report.h"
 #include "server/metric_table.h"
+#include "server/sink_board.h"
 #include "server/snapshot_board.h"
 #include "server/thread_stats.h"
 #include "storage/clock.h"
@@ -21,6 +22,7 @@ class MetricsSource {
     const LogStatus* status = nullptr;
     std::uint64_t incarnation = 0;
     const SnapshotBoard* snapshots = nullptr;
+    std::shared_ptr<const SinkBoard> sinks;
   };
   struct Loading {
     bool done = false;
@@ -69,6 +71,7 @@ class MetricsCollector {
   void collect_items();
   void collect_shards();
   SpaceState space_of(const LogStatus& status) const;
+  void collect_sinks(const SinkBoard& sinks, Lsn durable);
   void collect_log(const MetricsSource::LogFigures& log);
   void collect_snapshots(const SnapshotBoard& board);
 

@@ -2,6 +2,8 @@
 
 #include "server/refusal.h"
 
+#include <algorithm>
+
 namespace holdfast {
 namespace {
 
@@ -49,6 +51,14 @@ void write_deadline(Fields& fields, const StepContext& context, const Item& item
   }
   fields.number("deadline", context.unix_ms(*deadline));
   if (remaining) fields.number("remaining", (*deadline - context.now.hold).count());
+}
+
+std::string_view stage_name(Stage stage) noexcept {
+  return stage == Stage::applied ? "applied" : stage == Stage::durable ? "durable" : "done";
+}
+
+std::string_view progress_name(SinkProgress progress) noexcept {
+  return progress == SinkProgress::pending ? "pending" : progress == SinkProgress::parked ? "parked" : "acknowledged";
 }
 
 std::int64_t signed_number(std::uint64_t number) noexcept { return static_cast<std::int64_t>(number); }
@@ -107,11 +117,14 @@ void write_reservation(StepContext& context, const Item& item, RowSlot slot) {
       .text("state", state_name(row.state()))
       .number("created", context.unix_ms(item.rows->created(slot)));
   write_deadline(fields, context, item, slot, true);
-  const Stage stage = stage_of(context.inventory, row);
   fields.number("sequence", signed_number(row.sequence().value()))
-      .text("stage", stage == Stage::applied ? "applied" : "durable");
+      .text("stage", stage_name(stage_of(context.inventory, item, row)));
+  const SinkBoard& board = context.inventory.sinks();
   context.reply.bulk("sinks");
-  context.reply.map(0);
+  context.reply.map(board.sinks.size());
+  for (const SinkBoard::Entry& sink : board.sinks) {
+    fields.text(sink.name, progress_name(progress_with(context.inventory, sink, item, row)));
+  }
 }
 
 void write_reserve_details(StepContext& context, const Item& item, const ReserveAnswer& answer) {
@@ -135,8 +148,19 @@ void write_reserve_details(StepContext& context, const Item& item, const Reserve
   write_deadline(fields, context, item, *answer.slot, false);
 }
 
-Stage stage_of(const Inventory& inventory, const Row& row) {
-  return inventory.is_durable(row) ? Stage::durable : Stage::applied;
+SinkProgress progress_with(const Inventory& inventory, const SinkBoard::Entry& sink, const Item& item, const Row& row) {
+  if (!inventory.is_durable(row)) return SinkProgress::pending;
+  const auto id = row.id.text();
+  return progress_of(sink, row.lsn(), {item.named->name, item.version, {id.data(), id.size()}});
+}
+
+Stage stage_of(const Inventory& inventory, const Item& item, const Row& row) {
+  if (!inventory.is_durable(row)) return Stage::applied;
+  const auto& sinks = inventory.sinks().sinks;
+  const bool done = !sinks.empty() && std::all_of(sinks.begin(), sinks.end(), [&](const SinkBoard::Entry& sink) {
+    return progress_with(inventory, sink, item, row) != SinkProgress::pending;
+  });
+  return done ? Stage::done : Stage::durable;
 }
 
 }  // namespace holdfast

@@ -14,7 +14,9 @@ void write_verification(StepContext& context, const Verification& verification);
 void write_reservation(StepContext& context, const Item& item, RowSlot slot);
 /// RESERVE ... DETAILS, for successes and refusals.
 void write_reserve_details(StepContext& context, const Item& item, const ReserveAnswer& answer);
-/// "applied" or "durable": how far the last change of a reservation has come while no sink is registered.
-Stage stage_of(const Inventory& inventory, const Row& row);
+/// How far the last change of a reservation has come: done, when every registered sink has it or has parked it.
+Stage stage_of(const Inventory& inventory, const Item& item, const Row& row);
+/// The same with one sink.
+SinkProgress progress_with(const Inventory& inventory, const SinkBoard::Entry& sink, const Item& item, const Row& row);
 
 }  // namespace holdfast

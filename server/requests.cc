@@ -144,7 +144,7 @@ Result<ReservationListRequest> parse_reservation_list(Words words) {
 Result<ReservationWaitRequest> parse_reservation_wait(Words words) {
   const auto item = ItemName::parse(words[2]);
   if (!item) return item.error();
-  ReservationWaitRequest request{*item, {}, {}, {}};
+  ReservationWaitRequest request{*item, {}, {}, {}, {}};
   OptionReader options(words, 3);
   while (!options.at_end() && !options.failed()) {
     if (options.take("ID", 0)) {
@@ -158,8 +158,7 @@ Result<ReservationWaitRequest> parse_reservation_wait(Words words) {
       } else if (equals_ignoring_case(word, "DONE")) {
         request.stage = Stage::done;
       } else {
-        options.fail(Error::format(ErrorCode::err, "unknown STAGE '{}': applied, durable, done, or a registered sink",
-                                   Echo(word).text()));
+        request.sink = word;
       }
     } else if (options.take("TIMEOUT", 2)) {
       request.timeout = Millis(options.number(0, static_cast<std::uint64_t>(kHoldMax.count())));

@@ -56,6 +56,7 @@ struct ReservationWaitRequest {
   ItemName item;
   ReservationId id;
   Stage stage{};
+  std::string_view sink;  // instead of a stage
   Millis timeout{};
 };
 

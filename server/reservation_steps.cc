@@ -34,6 +34,17 @@ std::optional<Done> run_verb(StepContext& context, CommandId verb, VerbFunction 
   return Done{item, *answer->slot};
 }
 
+/// While no sink is registered, what is durable is done.
+bool has_reached(const Inventory& inventory, const ReservationWaitRequest& wanted, const Item& item, const Row& row) {
+  if (!wanted.sink.empty()) {
+    return progress_with(inventory, *inventory.sinks().find(wanted.sink), item, row) != SinkProgress::pending;
+  }
+  if (wanted.stage == Stage::applied) return true;
+  const Stage stage = stage_of(inventory, item, row);
+  if (wanted.stage == Stage::done && !inventory.sinks().sinks.empty()) return stage == Stage::done;
+  return stage != Stage::applied;
+}
+
 }  // namespace
 
 void step_reserve(StepContext& context) {
@@ -107,15 +118,18 @@ void step_reservation_list(StepContext& context) {
 void step_reservation_wait(StepContext& context) {
   const auto request = parse_reservation_wait(context.words);
   if (!request) return context.fail(request.error());
+  if (!request->sink.empty() && context.inventory.sinks().find(request->sink) == nullptr) {
+    return context.fail(Error::format(ErrorCode::err,
+                                      "unknown STAGE '{}': applied, durable, done, or a registered sink",
+                                      Echo(request->sink).text()));
+  }
   Item* item = context.find(request->item);
   if (item == nullptr) return;
   const auto slot = context.inventory.look_up(*item, request->id, context.now);
   context.rest_on(*item);
   if (!slot) return context.fail(slot.error());
   if (!*slot) return context.reply.null();
-  // While no sink is registered, what is durable is done.
-  const bool reached =
-      request->stage == Stage::applied || stage_of(context.inventory, item->rows->row(**slot)) == Stage::durable;
+  const bool reached = has_reached(context.inventory, *request, *item, item->rows->row(**slot));
   if (!reached && !context.wait_is_over && request->timeout > Millis(0)) {
     context.result.waits = true;
     context.result.wait_timeout = request->timeout;

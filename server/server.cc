@@ -102,7 +102,7 @@ class Server final : public MetricsSource {
   std::optional<LogFigures> log() const override {
     const LogThread* log = serving_.load();
     if (log == nullptr) return std::nullopt;
-    return LogFigures{&log->status(), log->incarnation(), &hub_.snapshots};
+    return LogFigures{&log->status(), log->incarnation(), &hub_.snapshots, log_stream_.board()};
   }
   Loading loading() const override {
     const Hub::Loading& progress = hub_.loading;
@@ -137,8 +137,11 @@ class Server final : public MetricsSource {
   /// Replays the log, starts it anew and lets the loop serve.
   Result<void> recover() {
     const auto began = clock_.read().boot;
-    auto recovery = LogRecovery::open(files_, clock_, random_, log_settings());
+    auto sinks = SinkRegistry::open(files_, options_.data_dir);
+    if (!sinks) return sinks.error();
+    auto recovery = LogRecovery::open(files_, clock_, random_, log_settings(*sinks));
     if (!recovery) return recovery.error();
+    HOLDFAST_TRY(sinks->attach((*recovery)->identity(), say));
     make_shards((*recovery)->identity().secret);
     ShardedReplay replay(inventories());
     const auto progress = [this](const RecoveryProgress& made) { tell_progress(made); };
@@ -154,7 +157,7 @@ class Server final : public MetricsSource {
                            options_.data_dir);
     }
     HOLDFAST_TRY(start_log(std::move(*recovery)));
-    log_stream_.start(options_.data_dir, log_->identity(), std::move(items), replayed->last_lsn);
+    log_stream_.start(options_, *log_, std::move(items), std::move(*sinks), replayed->last_lsn);
     keep_snapshots(*restored, *replayed);
     for (const auto& shard : shards_) shard->begin();
     hold_returns();
@@ -186,7 +189,7 @@ class Server final : public MetricsSource {
     hub_.loading.bytes_total.store(progress.bytes_total);
   }
 
-  LogSettings log_settings() {
+  LogSettings log_settings(const SinkRegistry& sinks) {
     LogSettings settings;
     settings.directory = options_.data_dir;
     settings.segment_bytes = options_.segment_bytes;
@@ -195,6 +198,8 @@ class Server final : public MetricsSource {
     settings.downtime_max = options_.downtime_max;
     settings.notice = say;
     settings.feed = &log_stream_;
+    settings.floor = sinks.floor();
+    settings.floor_log = sinks.log_id();
     return settings;
   }
 

@@ -36,6 +36,12 @@ struct ServerStatus {
   std::string log_id;              // 32 hexadecimal digits, empty while loading
   std::string forked_from_log_id;  // empty: no fork
   Lsn forked_from_lsn;
+  std::uint64_t sinks = 0;
+  std::string slowest_sink;  // empty: there is none
+  Lsn sinks_acked_lsn;       // by it
+  std::uint64_t sinks_parked = 0;
+  std::uint64_t retention_bytes = 0;  // that it keeps from going
+  std::uint64_t retention_limit_bytes = 0;
   std::uint64_t incarnation = 0;
   Lsn written_lsn;
   Lsn durable_lsn;

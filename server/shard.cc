@@ -124,7 +124,19 @@ HoldTime Shard::next_due(const Now& now) const {
 void Shard::set_space(SpaceState space) {
   if (space == space_) return;
   space_ = space;
-  inventory_.set_overloaded(space == SpaceState::ok ? std::string_view() : space_text(space));
+  refuse_new();
+}
+
+void Shard::set_sinks(std::shared_ptr<const SinkBoard> sinks, const Now& now) {
+  inventory_.set_sinks(std::move(sinks));
+  refuse_new();
+  if (!waits_.empty()) ask_waits(now, false);
+}
+
+void Shard::refuse_new() {
+  const SinkBoard& sinks = inventory_.sinks();
+  inventory_.set_overloaded(space_ == SpaceState::ok ? std::string_view(sinks.overloaded) : space_text(space_));
+  inventory_.set_log_fenced(sinks.fenced);
 }
 
 Group* Shard::hand_over() {

@@ -53,6 +53,8 @@ class Shard {
   bool behind() const noexcept { return at_log_ >= kGroupsBehindMax; }
   /// Whether new reservations are taken.
   void set_space(SpaceState space);
+  /// What is known of the sinks, which may also refuse new reservations; answers who waited for one of them.
+  void set_sinks(std::shared_ptr<const SinkBoard> sinks, const Now& now);
 
   std::unique_ptr<ReplyBlock> take_replies(ThreadIndex thread) { return gate_.take(thread); }
   void give_back(std::unique_ptr<ReplyBlock> block) { gate_.give_back(std::move(block)); }
@@ -136,6 +138,7 @@ class Shard {
   /// Asks the waits again; those whose time is over, or all, get an answer in any case.
   void ask_waits(const Now& now, bool end_all);
   void open_next_group();
+  void refuse_new();
 
   Settings settings_;
   ThreadStats& stats_;

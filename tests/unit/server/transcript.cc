@@ -187,6 +187,10 @@ void Transcript::direct(const std::string& text) {
     }
   } else if (name == "overloaded") {
     bench_->inventory().set_overloaded(words.size() > 1 ? words[1] : "");
+  } else if (name == "fenced") {
+    bench_->inventory().set_log_fenced(words.size() > 1 ? words[1] : "");
+  } else if (name == "sinks") {
+    set_sinks(words);
   } else if (name == "group") {
     bench_->open_group();
   } else if (name == "durable") {
@@ -203,6 +207,22 @@ void Transcript::direct(const std::string& text) {
     const std::size_t sign = std::min(name.find_first_of("+-"), name.size());
     move_clocks(name.substr(0, sign), name.substr(sign));
   }
+}
+
+/// sinks [NAME LSN [parks ITEM VERSION ID]]...
+void Transcript::set_sinks(const std::vector<std::string>& words) {
+  auto board = std::make_shared<SinkBoard>();
+  for (std::size_t at = 1; at + 1 < words.size(); at += 2) {
+    Parked parked;
+    const Lsn acked(std::stoull(words[at + 1]));
+    board->sinks.push_back({words[at], acked, {}, {}, 0, {}});
+    if (at + 2 < words.size() && words[at + 2] == "parks") {
+      parked[{words.at(at + 3), ItemVersion(std::stoull(words.at(at + 4))), words.at(at + 5)}] = "no_room";
+      at += 4;
+    }
+    board->sinks.back().parked = std::make_shared<const Parked>(std::move(parked));
+  }
+  bench_->inventory().set_sinks(std::move(board));
 }
 
 void Transcript::move_clocks(std::string_view name, std::string_view by) {

@@ -29,6 +29,7 @@ class Transcript {
   void add_line(std::size_t number, std::string_view text);
   void direct(const std::string& text);
   void set_option(const std::vector<std::string>& words);
+  void set_sinks(const std::vector<std::string>& words);
   void move_clocks(std::string_view name, std::string_view by);
   void repeat(const std::vector<std::string>& words);
   void command(const Step& step);
