@@ -64,6 +64,8 @@ inline constexpr std::size_t kSpareBlockBytesMax = 64_KiB;
 inline constexpr std::size_t kLogReadBytesMax = kReplyBytesMax - 4_KiB;
 /// Entries of one XREAD or XRANGE stop here.
 inline constexpr std::size_t kEntryBytesMax = 1_MiB;
+/// Who reads a snapshot keeps it, and the log after it, for so long after each LOG SNAPSHOT.
+inline constexpr Millis kSnapshotHold{60'000};
 /// Batches that are kept in memory for readers.
 inline constexpr std::size_t kRecentBytesMax = 16_MiB;
 /// The reader of the log looks at what was written at least every so many bytes, also when nobody asks.

@@ -21,6 +21,9 @@ void ask_log(Session& session, CommandId id, Words words) {
 void session_log_read(Session& session, Words words, ReplyWriter&) { ask_log(session, CommandId::log_read, words); }
 void session_log_ack(Session& session, Words words, ReplyWriter&) { ask_log(session, CommandId::log_ack, words); }
 void session_log_sinks(Session& session, Words words, ReplyWriter&) { ask_log(session, CommandId::log_sinks, words); }
+void session_log_snapshot(Session& session, Words words, ReplyWriter&) {
+  ask_log(session, CommandId::log_snapshot, words);
+}
 void session_xread(Session& session, Words words, ReplyWriter&) { ask_log(session, CommandId::xread, words); }
 void session_xrange(Session& session, Words words, ReplyWriter&) { ask_log(session, CommandId::xrange, words); }
 void session_xlen(Session& session, Words words, ReplyWriter&) { ask_log(session, CommandId::xlen, words); }

@@ -15,8 +15,9 @@ std::string log_id_text(const LogId& id) {
   return text;
 }
 
-LogStream::LogStream(const Settings& settings, LogView view, SinkRegistry sinks, const Moment& now)
-    : settings_(settings), view_(std::move(view)), sinks_(std::move(sinks)) {
+LogStream::LogStream(const Settings& settings, LogView view, SnapshotFiles snapshots, SinkRegistry sinks,
+                     const Moment& now)
+    : settings_(settings), view_(std::move(view)), snapshots_(std::move(snapshots)), sinks_(std::move(sinks)) {
   see(now);
   make_board();
 }
@@ -98,7 +99,7 @@ bool LogStream::run_one() {
 
 /// Rounded up: what is due then is due.
 Millis LogStream::due() const noexcept {
-  const Millis wait = by_time_.empty() ? Millis::max() : by_time_.begin()->first;
+  const Millis wait = std::min(by_time_.empty() ? Millis::max() : by_time_.begin()->first, snapshots_.due());
   const auto retry = sinks_.retry_due();
   if (retry == std::chrono::nanoseconds::max()) return wait;
   return std::min(wait, std::chrono::ceil<Millis>(retry));
@@ -139,6 +140,8 @@ LogStream::Answer LogStream::work(Job& job, std::string& out) {
   switch (job.request.entry->id) {
     case CommandId::log_read:
       return log_read(job, out);
+    case CommandId::log_snapshot:
+      return log_snapshot(job, out);
     case CommandId::log_ack:
       return log_ack(job, out);
     case CommandId::log_sinks:
@@ -180,5 +183,21 @@ LogStream::Answer LogStream::log_read(Job& job, std::string& out) {
   reply.bulk(batches);
   return Done::answered;
 }
+
+LogStream::Answer LogStream::log_snapshot(Job& job, std::string& out) {
+  const auto request = parse_log_snapshot(job.words);
+  if (!request) return request.error();
+  const auto part = snapshots_.read(request->lsn, request->offset, request->bytes_max, now_);
+  if (!part) return part.error();
+  ReplyWriter reply(out, job.request.version);
+  reply.array(4);
+  reply.bulk(log_id_text(log_.id));
+  reply.integer(static_cast<std::int64_t>(part->lsn.value()));
+  reply.integer(static_cast<std::int64_t>(part->total_bytes));
+  reply.bulk(part->bytes);
+  return Done::answered;
+}
+
+Lsn LogStream::readers_hold() { return std::min(view_.learned(), snapshot_hold().value_or(view_.learned())); }
 
 }  // namespace holdfast

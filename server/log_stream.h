@@ -1,4 +1,4 @@
-// The log as a stream: answers LOG READ, XREAD, XRANGE, XLEN and XINFO STREAM, and keeps those that wait for what is not
+// The log as a stream: answers LOG READ, LOG SNAPSHOT, XREAD, XRANGE, XLEN and XINFO STREAM, and keeps those that wait for what is not
 // durable yet; and keeps the sinks, whose acknowledgements come the same way. Requests and time come in, replies go out. Deterministic over FileSystem; one thread, which is no shard's
 // and not the log's (log_stream_thread.h).
 //
@@ -10,6 +10,7 @@
 
 #include "server/log_view.h"
 #include "server/sink_board.h"
+#include "server/snapshot_files.h"
 #include "server/stream_message.h"
 #include "server/stream_requests.h"
 #include "storage/log_identity.h"
@@ -36,7 +37,7 @@ class LogStream {
     std::uint64_t live_bytes = 0;  // used of the live segment
   };
 
-  LogStream(const Settings& settings, LogView view, SinkRegistry sinks, const Moment& now);
+  LogStream(const Settings& settings, LogView view, SnapshotFiles snapshots, SinkRegistry sinks, const Moment& now);
 
   /// Takes a request; a connection has one at a time.
   void ask(StreamRequest request);
@@ -67,9 +68,11 @@ class LogStream {
   const SinkBoard& board() const noexcept { return *board_; }
   /// Why the sinks could not be kept; empty: they could.
   std::string_view sinks_failure() const noexcept { return sinks_.failure(); }
-  /// What must stay of the log: everything above. For sinks, nothing when there is none; and for this one.
+  /// What must stay of the log: everything above. For sinks, nothing when there is none; and for readers.
   std::optional<Lsn> sinks_hold() const noexcept;
-  Lsn own_hold() const noexcept { return view_.learned(); }
+  Lsn readers_hold();
+  /// The lowest snapshot that must stay; nothing: none.
+  std::optional<Lsn> snapshot_hold() { return snapshots_.hold(now_); }
 
  private:
   /// A request with what is known of it so far.
@@ -98,6 +101,7 @@ class LogStream {
   Answer xrange(Job& job, std::string& out);
   Answer xlen(Job& job, std::string& out);
   Answer xinfo(Job& job, std::string& out);
+  Answer log_snapshot(Job& job, std::string& out);
   Answer log_ack(Job& job, std::string& out);
   Answer log_sinks(Job& job, std::string& out);
   void write_sinks(Lsn oldest, RespVersion version, std::string& out);
@@ -113,6 +117,7 @@ class LogStream {
   Settings settings_;
   const LogIdentity& log_ = settings_.log;
   LogView view_;
+  SnapshotFiles snapshots_;
   SinkRegistry sinks_;
   std::shared_ptr<const SinkBoard> board_;
   bool board_is_new_ = false;

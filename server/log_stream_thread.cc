@@ -28,8 +28,10 @@ void LogStreamThread::start(const Options& options, LogThread& log, ItemDirector
   look_every_bytes_ = std::min<std::uint64_t>(kLearnEveryBytes, options.log_max_bytes / kLooksPerLog);
   LogReader reader(files_, options.data_dir, log.identity().id, recent_);
   stream_.emplace(LogStream::Settings{log.identity(), options.log_max_bytes},
-                  LogView(std::move(reader), std::move(items), durable), std::move(sinks), moment());
+                  LogView(std::move(reader), std::move(items), durable), SnapshotFiles(files_, options.data_dir),
+                  std::move(sinks), moment());
   look();
+  tell_holds();
   send_mail();
   thread_ = std::thread([this] { run(); });
 }
@@ -76,11 +78,6 @@ LogStreamThread::Mail LogStreamThread::take_mail(ThreadIndex thread) {
 std::shared_ptr<const SinkBoard> LogStreamThread::board() const {
   const std::lock_guard lock(board_mutex_);
   return board_;
-}
-
-std::optional<Lsn> LogStreamThread::sinks_hold() const noexcept {
-  const std::uint64_t hold = sinks_hold_.load();
-  return hold == UINT64_MAX ? std::nullopt : std::optional<Lsn>(Lsn(hold));
 }
 
 void LogStreamThread::on_written(std::span<const std::byte> batch, const BatchHeader& header) {
@@ -148,14 +145,19 @@ void LogStreamThread::take_orders() {
 void LogStreamThread::work() {
   if (written_bytes_.load() >= wake_at_bytes_.load()) look();
   if (reply_bytes_.load() < kStreamRepliesBytesMax) static_cast<void>(stream_->run_one());
+  tell_holds();  // before who asked for a snapshot may believe that it stays
   send_mail();
   tell_alarms();
+}
+
+void LogStreamThread::tell_holds() {
+  readers_hold_.store(stream_->readers_hold().value());
+  snapshot_hold_.store(stream_->snapshot_hold().value_or(Lsn(kNoHold)).value());
 }
 
 void LogStreamThread::look() {
   wake_at_bytes_.store(written_bytes_.load() + look_every_bytes_);
   stream_->look();
-  own_hold_.store(stream_->own_hold().value());
 }
 
 void LogStreamThread::send_mail() {
@@ -174,7 +176,7 @@ void LogStreamThread::send_mail() {
 }
 
 void LogStreamThread::send_board(const std::shared_ptr<const SinkBoard>& board) {
-  sinks_hold_.store(stream_->sinks_hold().value_or(Lsn(UINT64_MAX)).value());
+  sinks_hold_.store(stream_->sinks_hold().value_or(Lsn(kNoHold)).value());
   boards_.push_back(board);
   {
     const std::lock_guard lock(board_mutex_);

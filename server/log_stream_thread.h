@@ -42,9 +42,12 @@ class LogStreamThread final : public LogFeed {
 
   /// As of the last change; nothing before start().
   std::shared_ptr<const SinkBoard> board() const;
-  /// Everything of the log above these has to stay: for sinks, nothing when there is none, and for this thread.
-  std::optional<Lsn> sinks_hold() const noexcept;
-  Lsn own_hold() const noexcept { return Lsn(own_hold_.load()); }
+  /// Everything of the log above these has to stay: for sinks, nothing when there is none, and for readers, this thread
+  /// among them.
+  std::optional<Lsn> sinks_hold() const noexcept { return hold_of(sinks_hold_); }
+  std::optional<Lsn> readers_hold() const noexcept { return hold_of(readers_hold_); }
+  /// The lowest snapshot that somebody reads, which has to stay; nothing: none.
+  std::optional<Lsn> snapshot_hold() const noexcept { return hold_of(snapshot_hold_); }
 
   // LogFeed.
 
@@ -72,6 +75,7 @@ class LogStreamThread final : public LogFeed {
   void send_mail();
   void send_board(const std::shared_ptr<const SinkBoard>& board);
   void tell_alarms();
+  void tell_holds();
   void sleep();
   bool has_work() const;
   LogStream::Moment moment() const;
@@ -99,8 +103,15 @@ class LogStreamThread final : public LogFeed {
   std::atomic<std::uint64_t> wake_at_lsn_{UINT64_MAX};
   std::atomic<std::uint64_t> wake_at_bytes_{UINT64_MAX};
 
-  std::atomic<std::uint64_t> sinks_hold_{UINT64_MAX};
-  std::atomic<std::uint64_t> own_hold_{0};
+  // What must stay; kNoHold: nothing on that account.
+  static constexpr std::uint64_t kNoHold = UINT64_MAX;
+  static std::optional<Lsn> hold_of(const std::atomic<std::uint64_t>& hold) noexcept {
+    const std::uint64_t lsn = hold.load();
+    return lsn == kNoHold ? std::nullopt : std::optional<Lsn>(Lsn(lsn));
+  }
+  std::atomic<std::uint64_t> sinks_hold_{kNoHold};
+  std::atomic<std::uint64_t> readers_hold_{0};
+  std::atomic<std::uint64_t> snapshot_hold_{kNoHold};
   mutable std::mutex board_mutex_;
   std::shared_ptr<const SinkBoard> board_;  // guarded by board_mutex_
   /// Boards that other threads may still look at: this one lets them go, since what is parked may be much.

@@ -90,6 +90,28 @@ Result<LogReadRequest> parse_log_read(Words words) {
   return request;
 }
 
+Result<LogSnapshotRequest> parse_log_snapshot(Words words) {
+  LogSnapshotRequest request;
+  std::uint64_t lsn = 0;
+  if (!parse_canonical(words[2], UINT64_MAX, lsn)) {
+    return Error::format(ErrorCode::err, "lsn must be a number, got '{}'", Echo(words[2]).text());
+  }
+  if (lsn > 0) request.lsn = Lsn(lsn);
+  if (!parse_canonical(words[3], UINT64_MAX, request.offset)) {
+    return Error::format(ErrorCode::err, "offset must be a number, got '{}'", Echo(words[3]).text());
+  }
+  OptionReader options(words, 4);
+  while (!options.at_end() && !options.failed()) {
+    if (options.take("MAXBYTES", 0)) {
+      request.bytes_max = std::min<std::uint64_t>(options.number(1, UINT64_MAX), kLogReadBytesMax);
+    } else {
+      options.unknown();
+    }
+  }
+  if (options.failed()) return options.error();
+  return request;
+}
+
 Result<XreadRequest> parse_xread(Words words) {
   XreadRequest request;
   std::size_t at = 1;

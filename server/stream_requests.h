@@ -1,4 +1,4 @@
-// The requests to the log as a stream, parsed: LOG READ, XREAD, XRANGE, XINFO. Errors of the X commands are Redis's words.
+// The requests to the log as a stream, parsed: LOG READ, LOG SNAPSHOT, XREAD, XRANGE, XINFO. Errors of the X commands are Redis's words.
 // Any thread.
 #pragma once
 
@@ -30,6 +30,14 @@ struct LogReadRequest {
 };
 /// LOG READ lsn MAXBYTES n [BLOCK ms]
 Result<LogReadRequest> parse_log_read(Words words);
+
+struct LogSnapshotRequest {
+  std::optional<Lsn> lsn;  // nothing: the newest
+  std::uint64_t offset = 0;
+  std::size_t bytes_max = 0;
+};
+/// LOG SNAPSHOT lsn offset MAXBYTES n
+Result<LogSnapshotRequest> parse_log_snapshot(Words words);
 
 struct XreadRequest {
   struct Key {

@@ -26,7 +26,8 @@ class Bench final : public LogFeed {
     REQUIRE(said(sinks) == "");
     REQUIRE(said(sinks->attach(driver.log->identity(), [](std::string_view) {})) == "");
     stream.emplace(LogStream::Settings{driver.log->identity(), log_bytes_max},
-                   LogView(std::move(reader), ItemDirectory(), Lsn()), std::move(*sinks), moment());
+                   LogView(std::move(reader), ItemDirectory(), Lsn()), SnapshotFiles(disk, "/data/log"),
+                   std::move(*sinks), moment());
   }
 
   void on_written(std::span<const std::byte> batch, const BatchHeader& header) override { recent.add(batch, header); }
@@ -404,6 +405,58 @@ TEST_CASE("log stream: an acknowledgement that could not be kept is an error, an
   CHECK(bench.stream->sinks_failure() == "");
   CHECK(bench.stream->due() == Millis::max());
   CHECK(bench.ask({"LOG", "ACK", "pg", "2"}) == "+OK\r\n");
+}
+
+TEST_CASE("log stream: LOG SNAPSHOT serves a snapshot's bytes without the secret, and holds it for a minute") {
+  Bench bench;
+  bench.write(1);
+  const auto ask = [&](std::string lsn, std::string offset, std::string most) {
+    return bench.ask({"LOG", "SNAPSHOT", std::move(lsn), std::move(offset), "MAXBYTES", std::move(most)});
+  };
+  CHECK(ask("0", "0", "10") == "-LOGGONE there is no snapshot yet\r\n");
+  std::string content(5000, 'x');
+  for (const char* name : {"snapshot-00000000000000000007", "snapshot-00000000000000000003",
+                           "snapshot-00000000000000000009.tmp", "snapshot-5"}) {
+    auto file = bench.disk.open(std::string("/data/log/") + name, OpenMode::create);
+    REQUIRE(file.has_value());
+    REQUIRE(said((*file)->write(0, std::as_bytes(std::span(content)))) == "");
+  }
+  std::string served = content;
+  served.replace(184, 16, 16, '\0');
+  std::string read;
+  while (read.size() < content.size()) {
+    const auto part = testing::ReplyValue::decode(ask("0", std::to_string(read.size()), "7"));
+    CHECK(part.items.at(0).text == log_id_text(bench.driver.log->identity().id));
+    CHECK(part.items.at(1).number == 7);
+    CHECK(part.items.at(2).number == 5000);
+    CHECK((part.items.at(3).text.size() == 7 || read.size() + 7 > content.size()));
+    read += part.items.at(3).text;
+  }
+  CHECK(read == served);
+  for (const std::size_t begin : {183U, 184U, 190U, 199U, 200U}) {
+    for (const std::size_t size : {1U, 2U, 16U, 17U, 100U}) {
+      const auto part = testing::ReplyValue::decode(ask("7", std::to_string(begin), std::to_string(size)));
+      CHECK(part.items.at(3).text == served.substr(begin, size));
+    }
+  }
+  CHECK(ask("0", "5000", "7").ends_with("$0\r\n\r\n"));
+  CHECK(ask("0", "5001", "7").starts_with("-ERR offset 5001 is behind the end of snapshot 7"));
+  CHECK(ask("5", "0", "7") == "-LOGGONE there is no snapshot 5: the newest is 7\r\n");
+  CHECK(bench.stream->snapshot_hold() == Lsn(7));
+  bench.now += Millis(30'000);
+  CHECK(testing::ReplyValue::decode(ask("3", "0", "7")).items.at(1).number == 3);
+  CHECK(bench.stream->snapshot_hold() == Lsn(3));
+  CHECK(bench.stream->due() == bench.now + Millis(30'000));
+  bench.now += Millis(59'999);
+  bench.see();
+  CHECK(bench.stream->snapshot_hold() == Lsn(3));
+  bench.stream->look();
+  CHECK(bench.stream->readers_hold() == Lsn(3));
+  bench.now += Millis(1);
+  bench.see();
+  CHECK(bench.stream->snapshot_hold() == std::nullopt);
+  CHECK(bench.stream->readers_hold() == bench.durable);
+  CHECK(bench.stream->due() == Millis::max());
 }
 
 }  // namespace holdfast::test
