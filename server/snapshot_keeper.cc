@@ -15,8 +15,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// How often it looks whether the log has grown enough, and whether something may go.
-constexpr Millis kLookEvery{2000};
+/// How often it looks whether the log has grown enough, and whether something may go: ten times in the life of a
+/// snapshot, but no more often, and no less, than these.
+constexpr Millis kLookMin{100};
+constexpr Millis kLookMax{2000};
 constexpr std::uint64_t kSpareMemory = 256_MiB;
 
 }  // namespace
@@ -74,7 +76,7 @@ void SnapshotKeeper::Impl::run() {
   name_thread("snapshots");
   trouble(tidy());
   while (!stopping_.load()) {
-    if (board_.wait(kLookEvery)) schedule_.ask();
+    if (board_.wait(std::clamp(settings_.limits.age / 10, kLookMin, kLookMax))) schedule_.ask();
     if (stopping_.load()) return;
     const auto now = moment();
     if (schedule_.settled(now)) schedule_.forget();

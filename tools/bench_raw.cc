@@ -1,10 +1,8 @@
 #include "tools/bench_raw.h"
 
-#include "tools/reply.h"
+#include "tools/bench_socket.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -72,34 +70,6 @@ struct Connection {
   ReplyCounter replies;
 };
 
-int open_connection(const RawLoad& load) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(load.port);
-  if (inet_pton(AF_INET, load.host.c_str(), &address.sin_addr) != 1) return -1;
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
-
-/// Sends AUTH and reads its one line; false when it is not +OK.
-bool authenticate(int fd, const Credentials& credentials) {
-  std::string request;
-  append_request(request, {"AUTH", credentials.user, credentials.secret});
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return false;
-  std::string line;
-  for (char byte = 0; !line.ends_with("\r\n"); line += byte) {
-    if (recv(fd, &byte, 1, 0) != 1) return false;
-  }
-  errno = EACCES;
-  return line == "+OK\r\n";
-}
-
 /// The connections of one thread.
 class Worker {
  public:
@@ -112,19 +82,19 @@ class Worker {
     close(epoll_);
   }
 
-  bool connect_all() {
+  Result<void> connect_all() {
     for (std::size_t i = 0; i < connections_.size(); ++i) {
       Connection& connection = connections_[i];
-      connection.fd = open_connection(load_);
-      if (connection.fd < 0) return false;
-      if (load_.credentials.given() && !authenticate(connection.fd, load_.credentials)) return false;
+      const auto opened = open_bench_socket(load_.host, load_.port, load_.credentials);
+      if (!opened) return opened.error();
+      connection.fd = *opened;
       for (std::uint32_t n = 0; n < load_.pipeline; ++n) connection.batch += request_.bytes;
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.u64 = i;
       epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event);
     }
-    return true;
+    return {};
   }
 
   void run() {
@@ -252,10 +222,7 @@ Result<RawResult> run_raw(const RawLoad& load) {
   for (std::uint32_t i = 0; i < load.threads; ++i) {
     const std::uint32_t share = load.connections / load.threads + (i < load.connections % load.threads ? 1 : 0);
     workers.push_back(std::make_unique<Worker>(load, request, share, load.seed + i, left, sequence));
-    if (!workers.back()->connect_all()) {
-      return Error::format(ErrorCode::io_failed, "{}:{}: cannot connect: {}", load.host, load.port,
-                           std::strerror(errno));
-    }
+    HOLDFAST_TRY(workers.back()->connect_all());
   }
   const double server_before = load.server_pid > 0 ? process_cpu_seconds(load.server_pid) : 0;
   const double client_before = process_cpu_seconds(getpid());

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The sale of tools/demo.sh: 50,000 users, 1,000 units, one SIGKILL; then counts who has what.
+"""The sales of tools/demo.sh: 10,000 units for 500,000 users who come at 50,000 a second; then 1,000 units for 50,000
+users with a SIGKILL in the middle, and who has what after that.
 
-Each user asks once, with an ID of his own. When the connection is lost he does what a real client does: he waits for the
-server and asks again with the same ID. Every success that was acknowledged is written down and must be there at the end.
+In the second one each user asks once, with an ID of his own. When the connection is lost he does what a real client does: he
+waits for the server and asks again with the same ID. Every success that was acknowledged is written down and must be there
+at the end.
 """
 import argparse
+import itertools
 import os
 import pathlib
 import random
@@ -40,10 +43,6 @@ class Server:
         with open(os.path.join(self.folder, "output")) as file:
             return file.read().strip().splitlines()[-1]
 
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
 
 def wait_for(address, process=None):
     """Until the server answers PING; a connection to it."""
@@ -62,9 +61,9 @@ def wait_for(address, process=None):
 class Buyers(threading.Thread):
     """The users of one connection."""
 
-    def __init__(self, address, users):
+    def __init__(self, address, users, on_sold):
         super().__init__()
-        self.address, self.users, self.sold, self.lost = address, users, {}, 0
+        self.address, self.users, self.on_sold, self.sold, self.lost = address, users, on_sold, {}, 0
 
     def run(self):
         connection = wait_for(self.address)
@@ -75,6 +74,7 @@ class Buyers(threading.Thread):
                 for (user, request_id), reply in zip(part, self.ask(connection, part)):
                     if isinstance(reply, int) and reply >= 0:
                         self.sold[user] = request_id
+                        self.on_sold()
                     left.remove((user, request_id))
             except Lost:
                 self.lost += 1
@@ -86,15 +86,30 @@ class Buyers(threading.Thread):
             yield connection.read()
 
 
+def sell_to_many(server, bench):
+    """The large sale, by holdfast-bench, which shows how far it is and what came of it."""
+    command = [bench, "sale", "--server", f"{server.address[0]}:{server.address[1]}", "--units", "10000", "--users", "500000",
+               "--rate", "50000", "--connections", "64"]
+    print("Item 'sale' with 10000 units; 500000 users come at 50000 a second over 64 connections.", flush=True)
+    if subprocess.run(command).returncode != 0:
+        sys.exit("WRONG: see above.")
+
+
 def sell(server):
     """Runs the sale with a crash in it; who was told that he has a unit, and with which id."""
     users = [(str(user), str(uuid.uuid4())) for user in random.sample(range(10**6, 10**7), USERS)]
-    crew = [Buyers(server.address, users[n::CONNECTIONS]) for n in range(CONNECTIONS)]
+    acknowledged, enough = itertools.count(1), threading.Event()
+
+    def on_sold():
+        """The buyer who gets the last of so many units kills the server."""
+        if next(acknowledged) == KILL_AFTER:
+            server.process.send_signal(signal.SIGKILL)
+            enough.set()
+    crew = [Buyers(server.address, users[n::CONNECTIONS], on_sold) for n in range(CONNECTIONS)]
     for buyers in crew:
         buyers.start()
-    while sum(len(buyers.sold) for buyers in crew) < KILL_AFTER and any(buyers.is_alive() for buyers in crew):
-        time.sleep(0.0005)
-    server.kill()
+    enough.wait()
+    server.process.wait()
     print(f"SIGKILL after {sum(len(buyers.sold) for buyers in crew)} acknowledged sales. Starting again.")
     server.start()
     for buyers in crew:
@@ -128,6 +143,7 @@ def count(server, sold):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True)
+    parser.add_argument("--bench", required=True, help="path of holdfast-bench")
     parser.add_argument("--folder", required=True, help="an empty one: data, output and process id go there")
     parser.add_argument("--port", type=int, default=7379)
     options = parser.parse_args()
@@ -138,9 +154,10 @@ def main():
         except OSError:
             sys.exit(f"port {options.port} is already in use; give another one: tools/demo.sh 7380")
     server = Server(os.path.abspath(options.server), options.folder, options.port)
-    print("Starting holdfastd.")
+    print("Starting holdfastd.", flush=True)
     server.start()
-    print(f"Item {ITEM!r} with {UNITS} units; {USERS} users buy over {CONNECTIONS} connections.")
+    sell_to_many(server, os.path.abspath(options.bench))
+    print(f"\nItem {ITEM!r} with {UNITS} units; {USERS} users buy over {CONNECTIONS} connections.")
     with Connection(server.address) as connection:
         if connection.ask("ITEM", "CREATE", ITEM, "STOCK", UNITS, "TTL", 3_600_000, "MAX-HOLD", 3_600_000) != "OK":
             sys.exit("ITEM CREATE was refused")

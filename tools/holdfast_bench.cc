@@ -1,6 +1,7 @@
-// holdfast-bench: load for a server, and what it costs. `raw` sends any command.
+// holdfast-bench: load for a server, and what it costs. `raw` sends any command, `sale` is a flash sale.
 #include "protocol/names.h"
 #include "tools/bench_raw.h"
+#include "tools/holdfast_bench_sale.h"
 #include "tools/resp_client.h"
 
 #include <fmt/format.h>
@@ -85,7 +86,10 @@ int run(int argc, char** argv) {
   raw->add_option("--server-pid", load.server_pid, "The server's process, if INFO does not tell it.");
   raw->add_flag("--json", json, "Print one line of JSON.");
   raw->prefix_command();
+  SaleArguments sale;
+  const CLI::App* sale_subcommand = add_sale_command(app, sale);
   CLI11_PARSE(app, argc, argv);
+  if (sale_subcommand->parsed()) return sale_command(sale);
 
   load.words = raw->remaining();
   const std::size_t colon = server.rfind(':');

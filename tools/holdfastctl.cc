@@ -2,6 +2,7 @@
 // the server as it is. Exit statuses are in control_arguments.h.
 #include "tools/holdfastctl_explain.h"
 #include "tools/holdfastctl_log.h"
+#include "tools/holdfastctl_snapshot.h"
 #include "tools/holdfastctl_verify.h"
 #include "tools/user_secret.h"
 
@@ -114,6 +115,7 @@ int run(int argc, char** argv) {
   if (words.front() == "log") return log_command(rest);
   if (words.front() == "user-secret") return user_secret_command(rest);
   if (words.front() == "explain") return explain_command(rest, arguments);
+  if (words.front() == "snapshot") return snapshot_command(rest, arguments);
   if (words.front() == "verify") return verify_command(rest, arguments);
   const auto client = connect(arguments, kTimeout);
   if (!client) return fail(client.error());
