@@ -250,6 +250,9 @@ class Server final : public MetricsSource {
     settings.directory = options_.data_dir;
     settings.limits = {options_.snapshot_log_bytes, options_.snapshot_every};
     settings.memory_bytes = options_.fold_memory;
+    settings.rules = {options_.log_keep_bytes, options_.log_keep_age};
+    settings.holds = [this] { return RetentionHolds{{}, log_stream_.sinks_hold(), log_stream_.readers_hold()}; };
+    settings.snapshot_hold = [this] { return log_stream_.snapshot_hold(); };
     settings.say = say;
     keeper_ = std::make_unique<SnapshotKeeper>(files_, clock_, *log_, hub_.snapshots, settings, restored, replayed);
   }

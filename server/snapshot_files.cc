@@ -1,35 +1,23 @@
 #include "server/snapshot_files.h"
 
 #include "server/limits.h"
-
-#include <fmt/format.h>
+#include "storage/log_files.h"
+#include "storage/log_identity.h"
+#include "storage/snapshot_format.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace holdfast {
+
+using snapshot_format::kSecretOffset;
+
 namespace {
 
-constexpr std::string_view kPrefix = "snapshot-";
-constexpr std::size_t kNumberDigits = 20;
-/// The secret in a snapshot's header, where a segment's header has it too.
-constexpr std::uint64_t kSecretOffset = 184;
-constexpr std::uint64_t kSecretBytes = 16;
-
-std::string name_of(Lsn lsn) { return fmt::format("{}{:0{}}", kPrefix, lsn.value(), kNumberDigits); }
-
-/// None for a name that is no snapshot's.
-Lsn lsn_of(std::string_view name) noexcept {
-  if (!name.starts_with(kPrefix) || name.size() != kPrefix.size() + kNumberDigits) return {};
-  name.remove_prefix(kPrefix.size());
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() ? Lsn(number) : Lsn();
-}
+constexpr std::uint64_t kSecretBytes = sizeof(LogSecret);
 
 /// `bytes` stand at `offset` of the file.
 void hide_secret(std::string& bytes, std::uint64_t offset) {
-  const std::uint64_t begin = std::max(offset, kSecretOffset);
+  const std::uint64_t begin = std::max<std::uint64_t>(offset, kSecretOffset);
   const std::uint64_t end = std::min(offset + bytes.size(), kSecretOffset + kSecretBytes);
   if (begin < end) bytes.replace(begin - offset, end - begin, end - begin, '\0');
 }
@@ -37,26 +25,21 @@ void hide_secret(std::string& bytes, std::uint64_t offset) {
 }  // namespace
 
 Result<Lsn> SnapshotFiles::choose(std::optional<Lsn> lsn) const {
-  const auto names = files_.list(directory_);
-  if (!names) return names.error();
-  Lsn newest;
-  bool there = false;
-  for (const std::string& name : *names) {
-    const Lsn found = lsn_of(name);
-    newest = std::max(newest, found);
-    there = there || (lsn && found == *lsn);
-  }
-  if (newest == Lsn()) return Error(ErrorCode::log_gone, "there is no snapshot yet");
-  if (!lsn) return newest;
-  if (there) return *lsn;
-  return Error::format(ErrorCode::log_gone, "there is no snapshot {}: the newest is {}", lsn->value(), newest.value());
+  const auto found = look_at_directory(files_, directory_);
+  if (!found) return found.error();
+  const std::vector<Lsn>& there = found->snapshots;
+  if (there.empty()) return Error(ErrorCode::log_gone, "there is no snapshot yet");
+  if (!lsn) return there.back();
+  if (std::binary_search(there.begin(), there.end(), *lsn)) return *lsn;
+  return Error::format(ErrorCode::log_gone, "there is no snapshot {}: the newest is {}", lsn->value(),
+                       there.back().value());
 }
 
 Result<SnapshotFiles::Part> SnapshotFiles::read(std::optional<Lsn> lsn, std::uint64_t offset, std::size_t bytes_max,
                                                 Millis now) {
   const auto chosen = choose(lsn);
   if (!chosen) return chosen.error();
-  auto file = files_.open(fmt::format("{}/{}", directory_, name_of(*chosen)), OpenMode::read);
+  auto file = files_.open(snapshot_path(directory_, *chosen), OpenMode::read);
   if (!file) return file.error();
   const auto total = (*file)->size();
   if (!total) return total.error();

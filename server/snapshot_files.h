@@ -1,5 +1,5 @@
-// The snapshots in a data directory as bytes for a sink that begins, and which of them somebody is reading. Knows of a
-// snapshot only its file's name and where in it the log's secret stands, which is served as zeros. Deterministic over
+// The snapshots in a data directory as bytes for a sink that begins, and which of them somebody is reading. Knows of what
+// is in one only where the log's secret stands, which is served as zeros. Deterministic over
 // FileSystem; one thread.
 #pragma once
 

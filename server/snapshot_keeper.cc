@@ -53,6 +53,7 @@ class SnapshotKeeper::Impl {
   SnapshotSchedule::Moment moment() const;
   Result<void> tidy();
   Result<void> clean();
+  Lsn removable() const;
   void make(const SnapshotSchedule::Moment& begun);
   Result<FoldProcess::Usage> fold(Lsn through);
   Result<void> report(const SnapshotSchedule::Moment& begun, const FoldProcess::Usage& usage);
@@ -101,11 +102,25 @@ Result<void> SnapshotKeeper::Impl::tidy() {
 
 Result<void> SnapshotKeeper::Impl::clean() {
   HOLDFAST_TRY(cleaner_.look());
-  HOLDFAST_TRY(cleaner_.remove_snapshots(Lsn()));
-  const auto removed = cleaner_.remove_segments(cleaner_.covered());
+  HOLDFAST_TRY(cleaner_.remove_snapshots(settings_.snapshot_hold().value_or(Lsn())));
+  const auto removed = cleaner_.remove_segments(removable());
   if (!removed) return removed.error();
   board_.removed_segments.fetch_add(*removed, std::memory_order_relaxed);
   return {};
+}
+
+/// The last LSN of what nobody needs any more, by what there is now.
+Lsn SnapshotKeeper::Impl::removable() const {
+  std::vector<KeptSegment> segments;
+  for (const SegmentFacts& segment : cleaner_.segments()) {
+    const auto sealed = std::chrono::duration_cast<Millis>(segment.sealed_hold);
+    segments.push_back({segment.number, segment.first, segment.last, segment.file_bytes, HoldTime(sealed)});
+  }
+  RetentionHolds holds = settings_.holds();
+  if (cleaner_.covered() > Lsn()) holds.older_snapshot = cleaner_.covered();
+  const auto now = std::chrono::duration_cast<Millis>(log_.clocks().hold(clock_.read()));
+  const std::size_t count = removable_segments(segments, holds, settings_.rules, HoldTime(now));
+  return count == 0 ? Lsn() : segments[count - 1].last_lsn;
 }
 
 /// Says what keeps it from removing things, once.

@@ -5,6 +5,7 @@
 #include "server/snapshot_board.h"
 #include "server/snapshot_schedule.h"
 #include "storage/log_recovery.h"
+#include "storage/log_retention.h"
 #include "storage/log_thread.h"
 
 #include <functional>
@@ -18,6 +19,10 @@ class SnapshotKeeper {
     std::string directory;
     SnapshotSchedule::Limits limits;
     std::uint64_t memory_bytes = 0;  // that a fold may have; 0: twice what the server has, and 256 MiB
+    RetentionRules rules;
+    /// What else than snapshots keeps the log, and which snapshot somebody reads; none: none.
+    std::function<RetentionHolds()> holds;
+    std::function<std::optional<Lsn>()> snapshot_hold;
     /// One line for the operator.
     std::function<void(std::string_view)> say;
   };

@@ -16,7 +16,7 @@ bool is_covered(const KeptSegment& segment, const RetentionHolds& holds) noexcep
 }  // namespace
 
 std::size_t removable_segments(std::span<const KeptSegment> segments, const RetentionHolds& holds,
-                               const RetentionRules& rules, WallTime now) noexcept {
+                               const RetentionRules& rules, HoldTime now) noexcept {
   if (!holds.older_snapshot || segments.empty()) return 0;
   std::uint64_t bytes_after = 0;  // of the segments behind the one at hand
   for (const KeptSegment& segment : segments) bytes_after += segment.bytes;

@@ -22,7 +22,7 @@ struct KeptSegment {
   Lsn first_lsn;
   Lsn last_lsn;  // below first_lsn: it has no record
   std::uint64_t bytes = 0;
-  WallTime sealed_at{};  // the live one's does not matter
+  HoldTime sealed_at{};  // the live one's does not matter
 };
 
 /// What must stay: everything above each of these. Nothing: no such hold.
@@ -40,7 +40,7 @@ struct RetentionRules {
 
 /// How many segments, from the oldest on, may be removed now. `segments`: in order, the live one last, which always stays.
 std::size_t removable_segments(std::span<const KeptSegment> segments, const RetentionHolds& holds,
-                               const RetentionRules& rules, WallTime now) noexcept;
+                               const RetentionRules& rules, HoldTime now) noexcept;
 
 enum class RetentionLevel : std::uint8_t { ok, alarm, full };
 inline constexpr std::uint64_t kRetentionAlarmPercent = 70;

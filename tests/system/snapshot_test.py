@@ -17,7 +17,7 @@ from holdfastd_test import check, refused  # noqa: E402
 from resp import Connection, Lost, Refusal, as_map  # noqa: E402
 from shards import create, eventually, names_everywhere, running  # noqa: E402
 
-SMALL = ("--segment-bytes", "64KiB")
+SMALL = ("--segment-bytes", "64KiB", "--log-keep-bytes", "0", "--log-keep-age", "0")  # the log goes as soon as snapshots have it
 NEVER = ("--snapshot-log-bytes", "1024GiB", "--snapshot-every", "30d")
 
 

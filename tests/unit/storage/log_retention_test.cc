@@ -7,7 +7,7 @@
 namespace holdfast {
 namespace {
 
-constexpr WallTime kNow = wall_time(100'000'000);
+constexpr HoldTime kNow = hold_time(100'000'000);
 constexpr RetentionRules kKeepNothing{0, Millis(0)};
 
 /// Segments of ten records and 100 bytes each, sealed an hour apart, the last one just now.
