@@ -79,12 +79,18 @@ class Worker {
 
   ~Worker() {
     for (const Connection& connection : connections_) close(connection.fd);
+    for (const int fd : silent_) close(fd);
     close(epoll_);
   }
 
   Result<void> connect_all() {
     for (std::size_t i = 0; i < connections_.size(); ++i) {
       Connection& connection = connections_[i];
+      for (std::uint32_t n = 0; n < load_.silent; ++n) {
+        const auto silent = open_bench_socket(load_.host, load_.port, load_.credentials);
+        if (!silent) return silent.error();
+        silent_.push_back(*silent);
+      }
       const auto opened = open_bench_socket(load_.host, load_.port, load_.credentials);
       if (!opened) return opened.error();
       connection.fd = *opened;
@@ -178,6 +184,7 @@ class Worker {
   const RawLoad& load_;
   const Template& request_;
   std::vector<Connection> connections_;
+  std::vector<int> silent_;
   std::mt19937_64 random_;
   std::atomic<std::uint64_t>& left_;
   std::atomic<std::uint64_t>& sequence_;

@@ -17,6 +17,9 @@ struct RawLoad {
   std::string host = "127.0.0.1";
   std::uint16_t port = 7379;
   std::uint32_t connections = 50;
+  /// Connections that are opened before each of these and stay silent: a server that deals connections to its threads in
+  /// turn then has the load on one of so many and one.
+  std::uint32_t silent = 0;
   std::uint32_t threads = 1;
   std::uint32_t pipeline = 1;
   std::uint64_t requests = 100'000;

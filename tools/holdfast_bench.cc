@@ -78,6 +78,10 @@ int run(int argc, char** argv) {
   raw->add_option("--secret-file", secret_file, "Its first line is the secret; else HOLDFASTCTL_AUTH or REDISCLI_AUTH.")
       ->type_name("FILE");
   raw->add_option("-c,--connections", load.connections, "Connections.")->check(CLI::Range(1, 10'000));
+  raw->add_option("--silent", load.silent,
+                  "Open so many more before each connection and leave them silent; a server that deals connections to "
+                  "its threads in turn has the load on one thread then.")
+      ->check(CLI::Range(0, 63));
   raw->add_option("-t,--threads", load.threads, "Threads of this program.")->check(CLI::Range(1, 64));
   raw->add_option("-P,--pipeline", load.pipeline, "Requests in one write.")->check(CLI::Range(1, 10'000));
   raw->add_option("-n,--requests", load.requests, "Requests in all.");
