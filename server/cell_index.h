@@ -10,6 +10,7 @@
 #pragma once
 
 #include "protocol/check.h"
+#include "server/ask_memory.h"
 #include "server/cell_pool.h"
 
 #include <cstring>
@@ -45,6 +46,18 @@ class CellIndex {
       if (equal(value)) return value;
     }
     return std::nullopt;
+  }
+
+  /// Ask the memory for what looking for this hash, or adding it, will touch: first for the bucket, and when that is likely
+  /// to be here for its cells.
+  void ask_bucket(std::uint64_t hash) const noexcept { ask_memory(&bucket_at(bucket_of(hash))); }
+  void ask_cells(std::uint64_t hash) const noexcept {
+    const Bucket& bucket = bucket_at(bucket_of(hash));
+    if (bucket.units == 0) return;
+    const std::byte* const tags = pool_.at(bucket.cells);
+    ask_memory(tags);
+    ask_memory(tags + bucket.count);
+    ask_memory(tags + capacity(bucket) + std::size_t{bucket.count} * sizeof(std::uint32_t));
   }
 
   /// Adds a value that is not there yet. `hash_of(value)` gives the hash of any value in the index, this one included;

@@ -129,6 +129,11 @@ class Inventory final : public RecordVisitor {
   // Items are looked up first; what is due by their windows happens on the way.
 
   Item* find(ItemName name, const Now& now);
+  /// The same without anything happening, and uncounted.
+  const Item* peek(ItemName name) const noexcept {
+    const auto found = by_name_.find(name.bytes());
+    return found == by_name_.end() ? nullptr : found->second->item;
+  }
   /// Expires all that is due of the item, and of its sale, so that no command at this `now` finds anything due; an error
   /// when that is more than one command may do.
   Result<void> expire_all(Item& item, const Now& now);

@@ -30,6 +30,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   record.event = ReservationEvent::reserve;
   record.exclusive = item.definition.limit == 1 && item.definition.scope == LimitScope::item;
   record.id = request.id ? *request.id : id_maker_.make(now.wall, item.number, item.sequence.next());
+  static_cast<void>(item.rows->ask_id(record.id));
   record.user = request.user;
   record.quantity = Quantity(request.quantity);
   const Millis ttl = std::min(request.ttl.value_or(item.definition.ttl), item.definition.max_hold);

@@ -64,15 +64,18 @@ bool ItemRows::fits(HoldTime time) const noexcept {
 }
 
 RowSlot ItemRows::reserve(const New& row, Sequence sequence) {
+  const std::uint64_t id_hash = hash_id(row.id);
+  ids_.ask_cells(id_hash);
   const RowSlot slot = chunks_.take();
   fill(slot, row, sequence);
   chunks_.at(slot).set_state(ReservationState::reserved);
   chunks_.note_deadline(slot);
   add_live(slot);
+  insert_id(id_hash, slot);
   return slot;
 }
 
-/// All but the state.
+/// All but the state and the index of ids.
 void ItemRows::fill(RowSlot slot, const New& row, Sequence sequence) {
   CHECK((slot.value() & kSeveralBit) == 0);
   Row& made = chunks_.at(slot);
@@ -83,17 +86,23 @@ void ItemRows::fill(RowSlot slot, const New& row, Sequence sequence) {
   made.set_exclusive(row.exclusive);
   made.set_sequence(sequence);
   chunks_.set_quantity(slot, row.quantity);
+}
+
+void ItemRows::insert_id(std::uint64_t hash, RowSlot slot) {
   ids_.insert(
-      hash_id(row.id), slot.value(), [this](std::uint32_t value) { return hash_id(chunks_.at(RowSlot(value)).id); },
+      hash, slot.value(), [this](std::uint32_t value) { return hash_id(chunks_.at(RowSlot(value)).id); },
       [this](std::uint32_t value) { chunks_.at(RowSlot(value)).prefetch_id(); });
 }
 
 void ItemRows::restore(RowSlot slot, const Kept& kept) {
+  const std::uint64_t id_hash = hash_id(kept.row.id);
+  ids_.ask_cells(id_hash);
   chunks_.take(slot);
   fill(slot, kept.row, kept.sequence);
   Row& made = chunks_.at(slot);
   made.set_state(kept.state);
   made.set_lsn(kept.lsn);
+  insert_id(id_hash, slot);
   if (made.live()) {
     if (kept.state == ReservationState::reserved) chunks_.note_deadline(slot);
     return add_live(slot);

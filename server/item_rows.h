@@ -48,6 +48,21 @@ class ItemRows {
   /// The newer of his newest RESERVED and CONFIRMED ones, by creation.
   std::optional<RowSlot> newest_live(const UserRows& rows) const;
 
+  // For whoever will look for a user or an id, or add it, a little later: ask_* asks the memory for the first of what that
+  // touches and returns the hash with which ask_*_cells asks for the rest.
+  std::uint64_t ask_user(const UserId& user) const noexcept {
+    const std::uint64_t hash = pools_.names.hash(user);
+    users_.ask_bucket(hash);
+    return hash;
+  }
+  void ask_user_cells(std::uint64_t hash) const noexcept { users_.ask_cells(hash); }
+  std::uint64_t ask_id(const ReservationId& id) const noexcept {
+    const std::uint64_t hash = hash_id(id);
+    ids_.ask_bucket(hash);
+    return hash;
+  }
+  void ask_id_cells(std::uint64_t hash) const noexcept { ids_.ask_cells(hash); }
+
   const Row& row(RowSlot slot) const noexcept { return chunks_.at(slot); }
   UserId user(RowSlot slot) const noexcept { return pools_.names.user_of(row(slot).user()); }
   bool is_user(RowSlot slot, const UserId& user) const noexcept {
@@ -156,6 +171,7 @@ class ItemRows {
   std::uint32_t cell_of(RowSlot slot) const;
 
   void fill(RowSlot slot, const New& row, Sequence sequence);
+  void insert_id(std::uint64_t hash, RowSlot slot);
   void add_live(RowSlot slot);
   void remove_live(RowSlot slot, bool keeps_cell);
   std::uint32_t make_several(RowSlot only);

@@ -12,6 +12,7 @@
 // Plain data; the meaning is kept by ItemRows.
 #pragma once
 
+#include "server/ask_memory.h"
 #include "storage/record.h"
 
 namespace holdfast {
@@ -75,8 +76,8 @@ class Row {
   void set_pending_group(GroupOrdinal group) noexcept { set_position(kPendingBit | group.value()); }
 
   /// Asks for the memory of the id, or of the user, which may be on another cache line.
-  void prefetch_id() const noexcept { __builtin_prefetch(&id); }
-  void prefetch_user() const noexcept { __builtin_prefetch(&user_); }
+  void prefetch_id() const noexcept { ask_memory(&id); }
+  void prefetch_user() const noexcept { ask_memory(&user_); }
 
   bool live() const noexcept { return state() == ReservationState::reserved || state() == ReservationState::confirmed; }
   bool ended() const noexcept { return state() >= ReservationState::released; }

@@ -1,5 +1,7 @@
 #include "server/sale.h"
 
+#include "server/ask_memory.h"
+
 namespace holdfast {
 
 Sale::Sale(RowPools& pools, std::string tag) : pools_(pools), tag_(std::move(tag)), users_(pools.cells) {}
@@ -40,7 +42,7 @@ Sale::Entry& Sale::entry_of(const UserId& user) {
     users_.insert(
         hash, handle,
         [this](std::uint32_t value) { return pools_.names.hash(pools_.names.user_of(entry_at(value).user)); },
-        [this](std::uint32_t value) { __builtin_prefetch(&entry_at(value)); });
+        [this](std::uint32_t value) { ask_memory(&entry_at(value)); });
   }
   return *entry;
 }

@@ -60,6 +60,7 @@ void Shard::open_next_group() {
 }
 
 void Shard::run(const CommandBlock& block, ThreadIndex from, const Now& now) {
+  lookahead_.look(inventory_, block.commands());
   StepResult last;
   for (const StepCommand& command : block.commands()) last = run_one(command, from, now, block.arrived());
   // One command stands for its block: which items are busy is known soon enough.

@@ -7,6 +7,7 @@
 
 #include "server/busy_items.h"
 #include "server/gate.h"
+#include "server/lookahead.h"
 #include "server/thread_stats.h"
 #include "server/transaction_step.h"
 #include "server/view_map.h"
@@ -146,6 +147,7 @@ class Shard {
   std::vector<ExecutedCommand> executed_;  // of one transaction, for reuse
   OpenGroup sink_;
   Inventory inventory_;
+  Lookahead lookahead_;
   Gate gate_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Group*> spare_groups_;
