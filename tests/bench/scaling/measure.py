@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Measures what the model of README.md is fed with, and what it is tested by.
+
+usage: measure.py costs FILE [--build build/release]               one load after the other, costs by least squares
+       measure.py throughput FILE [--rounds 20] [--build ...]      requests a second with one and two threads, medians
+
+Nothing else may run on the machine meanwhile.
+"""
+import argparse
+import os
+import pathlib
+import platform
+import statistics
+import struct
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from under_load import UnderLoad, check  # noqa: E402 (finds the other folders)
+from least_squares import least_squares  # noqa: E402
+from scrape import scrape  # noqa: E402
+
+OWNER, OTHER = 0, 1
+# The model's: the owner and the log share a processor, another shard and the load the other one.
+LOAD_PROCESSOR, PROCESSORS = 1, {"shard-1": 1}
+ROW = struct.Struct("4Q")  # turn_counter.cc
+BLOCK = 64  # commands, kBlockCommandsMax
+# What a thread of a shard does, in the model's words.
+SHARD = ("turn", "sleep", "socket", "refuse", "own", "forward", "run", "block", "group", "wake")
+LOAD, LOG = ("load_sleep", "load_socket", "load_request"), ("commit", "record")
+# Connections, pipeline, requests of the loads that costs are taken from.
+SIZES = ((10, 1, 80_000), (20, 1, 100_000), (50, 1, 150_000), (200, 1, 150_000), (50, 4, 300_000), (10, 16, 400_000), (50, 16, 600_000),
+         (10, 64, 800_000), (50, 64, 1_000_000), (50, 256, 1_000_000))
+# Shards, connections, pipeline, requests of those that the model must foretell.
+TESTS = ((1, 50, 1, 100_000), (1, 200, 1, 100_000), (1, 50, 16, 400_000), (2, 50, 1, 100_000), (2, 200, 1, 100_000), (2, 50, 16, 400_000))
+
+
+def pin(server):
+    for task in os.listdir(f"/proc/{server.pid}/task"):
+        name = pathlib.Path(f"/proc/{server.pid}/task/{task}/comm").read_text().strip()
+        os.sched_setaffinity(int(task), {PROCESSORS.get(name, 0)})
+
+
+def counted(pid, path):
+    """{thread's name: {what: how often}} from turn_counter.cc."""
+    found = {}
+    for thread, turns, socket_turns, wakes in ROW.iter_unpack(path.read_bytes()):
+        if thread:
+            name = pathlib.Path(f"/proc/{pid}/task/{thread}/comm").read_text().strip()
+            found[name] = {"turns": turns, "socket_turns": socket_turns, "wakes": wakes}
+    return found
+
+
+def grown(after, before):
+    return {name: {what: count - before.get(name, {}).get(what, 0) for what, count in row.items()} for name, row in after.items()}
+
+
+class Log:
+    """What /metrics tells of the log."""
+
+    def __init__(self, server):
+        told = scrape(server.server.metrics_port)
+        self.batches, self.flush_seconds = told.total("holdfast_log_batches_total"), told.total("holdfast_log_flush_duration_seconds_sum")
+
+    def since(self, before):
+        return self.batches - before.batches, self.flush_seconds - before.flush_seconds
+
+
+class Sample:
+    """One load with all its connections on one thread: for each thread that worked, how often it did what, and its seconds."""
+
+    def __init__(self, server, folder, kind, connections, pipeline, requests, words):
+        self.what = f"{kind:8} {connections:3} x {pipeline:3}"
+        home = OTHER if kind == "forward" else OWNER
+        path, client_path = folder / "turns", folder / "client"
+        client_path.unlink(missing_ok=True)
+        before, log = counted(server.pid, path), Log(server)
+        load = server.load(pipeline, requests, "RESERVE", *words, home=home, connections=connections,
+                           environment=preloaded(server.counter, client_path))
+        threads = grown(counted(server.pid, path), before)
+        self.batches, self.flush_seconds = Log(server).since(log)
+        self.log_seconds = load.seconds["log"]
+        self.requests, sockets = requests, requests / pipeline
+
+        def did(thread, **more):
+            row = threads[thread]
+            return {"turn": row["turns"], "sleep": load.sleeps[thread], "wake": row["wakes"], **more}, load.seconds[thread]
+        blocks = max(threads[f"shard-{home}"]["socket_turns"], requests / BLOCK)
+        self.shard_rows = {
+            "refuse": lambda: [did("shard-0", socket=sockets, refuse=requests)],
+            "own": lambda: [did("shard-0", socket=sockets, own=requests, group=self.batches)],
+            "forward": lambda: [did("shard-1", socket=sockets, forward=requests, block=blocks),
+                                did("shard-0", run=requests, block=blocks, group=self.batches)],
+        }[kind]()
+        self.load_row = {"load_sleep": load.client_sleeps, "load_socket": sockets, "load_request": requests}, load.client_seconds
+
+
+def preloaded(counter, path):
+    return {"LD_PRELOAD": str(counter), "HOLDFAST_TURNS": str(path)}
+
+
+def samples(options, folder):
+    counter = (options.build / "tests" / "bench" / "scaling" / "libturn_counter.so").resolve()
+    server = UnderLoad(options.build, folder / "server", 2, environment=preloaded(counter, folder / "turns"))
+    server.counter = counter
+    pin(server)
+    hot, found = server.sold_out(OWNER), []
+    server.load(1, 2_000, "RESERVE", hot, "__rand_int__", home="both")
+    alone = server.load(1, 20_000, "RESERVE", hot, "__rand_int__", home=OWNER, connections=1).told["latency_us"]["p50"] / 1e6
+    for connections, pipeline, requests in SIZES:
+        for kind in ("refuse", "own", "forward"):
+            words = (hot, "__rand_int__") if kind == "refuse" else (server.item(OWNER, "STOCK", 10**12), "__seq__")
+            found.append(Sample(server, folder, kind, connections, pipeline, requests, words))
+    server.stop()
+    return found, alone
+
+
+def fit(what, names, rows):
+    """Costs in seconds; says how far each row is from what they add up to."""
+    costs = least_squares(names, [row for _, row in rows])
+    for name, (counts, total) in rows:
+        found = sum(costs[part] * count for part, count in counts.items())
+        print(f"  {name}: {total:.3f} s, by the costs {100 * (found / total - 1):+.1f}%")
+    print(f"{what}: " + ", ".join(f"{name} {1e6 * cost:.3f}" for name, cost in costs.items()) + " us")
+    return costs
+
+
+def measure_costs(options, folder):
+    found, alone = samples(options, folder)
+    costs = fit("a shard", SHARD, [(sample.what, row) for sample in found for row in sample.shard_rows])
+    costs |= fit("the load", LOAD, [(sample.what, sample.load_row) for sample in found])
+    written = [sample for sample in found if sample.batches]
+    costs |= fit("the log", LOG, [(sample.what, ({"commit": sample.batches, "record": sample.requests}, sample.log_seconds))
+                                  for sample in written])
+    waits = [(sample.what, ({"flush": sample.batches, "flush_record": sample.requests}, sample.flush_seconds - sample.log_seconds))
+             for sample in written if sample.flush_seconds > sample.log_seconds]
+    costs |= fit("the disk", ("flush", "flush_record"), waits)
+    known = sum(costs[name] for name in ("turn", "sleep", "socket", "refuse", *LOAD))
+    costs["wake_latency"] = max(0.0, (alone - known) / 2)
+    print(f"one request alone takes {1e6 * alone:.1f} us, {1e6 * known:.1f} of them processor time")
+    write(options.file, "microseconds", [(name, f"{1e6 * cost:.4f}") for name, cost in costs.items()])
+
+
+def measure_throughput(options, folder):
+    servers, words, rates = {}, {}, {}
+    for shards in (1, 2):
+        server = servers[shards] = UnderLoad(options.build, folder / str(shards), shards)
+        pin(server)
+        words[shards] = (server.sold_out(OWNER), "__rand_int__")
+        server.load(1, 2_000, "RESERVE", *words[shards], home="both")
+    for _ in range(options.rounds):
+        for shards, connections, pipeline, requests in TESTS:
+            server = servers[shards]
+            for kind in ("sold-out", "selling"):
+                asked = words[shards] if kind == "sold-out" else (server.item(OWNER, "STOCK", 10**12), "__seq__")
+                load = server.load(pipeline, requests, "RESERVE", *asked, home="both", connections=connections)
+                rates.setdefault((kind, shards, connections, pipeline), []).append(requests / load.told["seconds"])
+    for server in servers.values():
+        server.stop()
+    for what, found in rates.items():
+        print(*what, f"{statistics.median(found):.0f} a second, {min(found):.0f} to {max(found):.0f}")
+    write(options.file, "kind, shards, connections, pipeline, requests a second (median of "
+          f"{options.rounds})", [(*what, f"{statistics.median(found):.0f}") for what, found in rates.items()])
+
+
+def write(path, what, rows):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(f"# {what}; {time.strftime('%Y-%m-%d', time.gmtime())}, {platform.machine()}; tests/bench/scaling/measure.py\n")
+        out.writelines(" ".join(map(str, row)) + "\n" for row in rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("costs", "throughput"))
+    parser.add_argument("file")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
+    parser.add_argument("--rounds", type=int, default=20)
+    options = parser.parse_args()
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # all that is started inherits both
+    os.sched_setaffinity(0, {LOAD_PROCESSOR})
+    with tempfile.TemporaryDirectory(prefix="holdfast-scaling-") as folder:
+        (measure_costs if options.what == "costs" else measure_throughput)(options, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    main()
