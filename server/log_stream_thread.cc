@@ -80,6 +80,14 @@ std::shared_ptr<const SinkBoard> LogStreamThread::board() const {
   return board_;
 }
 
+std::optional<Lsn> LogStreamThread::readers_hold() noexcept {
+  if (readers_hold_.load() < durable_.load()) {
+    looking_.store(true);
+    waker_.wake();
+  }
+  return hold_of(readers_hold_);
+}
+
 void LogStreamThread::on_written(std::span<const std::byte> batch, const BatchHeader& header) {
   recent_.add(batch, header);
   if (live_segment_.exchange(header.segment) != header.segment) live_bytes_.store(kBlockBytes);
@@ -117,7 +125,7 @@ void LogStreamThread::sleep() {
 }
 
 bool LogStreamThread::has_work() const {
-  if (ordered_.load() || stopping_.load() || (ending_.load() && stream_->waiting() > 0)) return true;
+  if (ordered_.load() || looking_.load() || stopping_.load() || (ending_.load() && stream_->waiting() > 0)) return true;
   if (durable_.load() >= stream_->awaited().value() || written_bytes_.load() >= wake_at_bytes_.load()) return true;
   return !stream_->idle() && reply_bytes_.load() < kStreamRepliesBytesMax;
 }
@@ -143,7 +151,7 @@ void LogStreamThread::take_orders() {
 
 /// One request, so that what comes meanwhile has its turn; and what was written since the last look.
 void LogStreamThread::work() {
-  if (written_bytes_.load() >= wake_at_bytes_.load()) look();
+  if (looking_.exchange(false) || written_bytes_.load() >= wake_at_bytes_.load()) look();
   if (reply_bytes_.load() < kStreamRepliesBytesMax) static_cast<void>(stream_->run_one());
   tell_holds();  // before who asked for a snapshot may believe that it stays
   send_mail();

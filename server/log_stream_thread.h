@@ -43,9 +43,9 @@ class LogStreamThread final : public LogFeed {
   /// As of the last change; nothing before start().
   std::shared_ptr<const SinkBoard> board() const;
   /// Everything of the log above these has to stay: for sinks, nothing when there is none, and for readers, this thread
-  /// among them.
+  /// among them, which is then told to look at what it has not seen.
   std::optional<Lsn> sinks_hold() const noexcept { return hold_of(sinks_hold_); }
-  std::optional<Lsn> readers_hold() const noexcept { return hold_of(readers_hold_); }
+  std::optional<Lsn> readers_hold() noexcept;
   /// The lowest snapshot that somebody reads, which has to stay; nothing: none.
   std::optional<Lsn> snapshot_hold() const noexcept { return hold_of(snapshot_hold_); }
 
@@ -93,6 +93,7 @@ class LogStreamThread final : public LogFeed {
   std::vector<Order> orders_;  // guarded by mutex_
   std::atomic<bool> ordered_{false};
   std::atomic<bool> ending_{false};    // nothing waits any more
+  std::atomic<bool> looking_{false};   // it is to look at what was written
   std::atomic<bool> stopping_{false};  // the thread ends
 
   // Between this thread and the log's.
