@@ -73,6 +73,7 @@ def owners_load(options, server):
     """{situation: [processor microseconds of the owner's thread for a request of its own]}, and the refusals a second."""
     hot, lines, users = server.sold_out(OWNER), server.connections(8, OWNER), 10**12
     server.load(1, 2_000, "RESERVE", hot, "__rand_int__", home="both")
+    server.pin()  # else the threads are now on one processor, now on two
     costs, refusals = {ALONE: [], ALONG: []}, []
     for _ in range(options.rounds):
         for situation in costs:
@@ -105,6 +106,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of requests")
+    parser.add_argument("--only-owner", action="store_true", help="only the owner's own load")
     parser.add_argument("--folder", help="where the servers' data goes: the disk matters")
     options = parser.parse_args()
     held = True
@@ -121,11 +123,12 @@ def main():
 
     with tempfile.TemporaryDirectory(prefix="holdfast-cost-", dir=options.folder) as folder:
         views = UnderLoad(options.build, pathlib.Path(folder) / "views", 2)
-        owners = UnderLoad(options.build, pathlib.Path(folder) / "owners", 2, "--views", "off")
-        print("processor seconds of all the server's threads for a million requests, medians")
-        for pipeline, costs in ways(options, views, owners).items():
-            report(f"pipeline {pipeline:2}  ", costs, BOUNDS)
-        owners.stop()
+        if not options.only_owner:
+            owners = UnderLoad(options.build, pathlib.Path(folder) / "owners", 2, "--views", "off")
+            print("processor seconds of all the server's threads for a million requests, medians")
+            for pipeline, costs in ways(options, views, owners).items():
+                report(f"pipeline {pipeline:2}  ", costs, BOUNDS)
+            owners.stop()
         costs, refusals = owners_load(options, views)
         print(f"processor seconds of the owner's thread for a million successes, {BATCH} every {EVERY_SECONDS * 1000:g} ms; "
               f"{refusals:.0f} refusals a second at the other thread")

@@ -41,6 +41,13 @@ def grown(after, before):
     return {name: used - before.get(name, 0) for name, used in after.items()}
 
 
+def machine_seconds():
+    """Processor seconds that the machine has worked, or was kept from working by its host, so far."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
 def children():
     """Processor seconds and sleeps of all processes that this one started and that ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,9 +57,10 @@ def children():
 class Load:
     """One run of holdfast-bench: what it tells, what each thread of the server used meanwhile, and what it used itself."""
 
-    def __init__(self, told, seconds, sleeps, client):
+    def __init__(self, told, seconds, sleeps, client, machine):
         self.told, self.seconds, self.sleeps = told, seconds, sleeps
         self.client_seconds, self.client_sleeps = client
+        self.others_seconds = machine - sum(seconds.values()) - self.client_seconds  # of who is neither server nor load
 
     def per_million(self):
         return sum(self.seconds.values()) * 1e6 / self.told["requests"]
@@ -113,12 +121,19 @@ class UnderLoad:
 
     def load(self, pipeline, requests, *words, home, connections=CONNECTIONS, environment=None):
         command = self.command(pipeline, requests, *words, home=home, connections=connections)
-        seconds, sleeps, client = thread_seconds(self.pid), thread_sleeps(self.pid), children()
+        seconds, sleeps, client, machine = thread_seconds(self.pid), thread_sleeps(self.pid), children(), machine_seconds()
         told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
         found = Load(told, grown(thread_seconds(self.pid), seconds), grown(thread_sleeps(self.pid), sleeps),
-                     [after - before for after, before in zip(children(), client)])
+                     [after - before for after, before in zip(children(), client)], machine_seconds() - machine)
         check(told["errors"] == 0, "no errors", told)
         return found
+
+    def pin(self):
+        """Binds the owner and the log to one processor, another shard's thread, this program and what it starts to the other."""
+        for task in os.listdir(f"/proc/{self.pid}/task"):
+            name = pathlib.Path(f"/proc/{self.pid}/task/{task}/comm").read_text().strip()
+            os.sched_setaffinity(int(task), {1 if name == "shard-1" else 0})
+        os.sched_setaffinity(0, {1})
 
     def stop(self):
         self.main.stream.close()

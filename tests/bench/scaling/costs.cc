@@ -16,7 +16,7 @@ struct Name {
 };
 constexpr Name kNames[] = {
     {"turn", &Costs::turn},
-    {"sleep", &Costs::sleep},
+    {"sleeping", &Costs::sleep},
     {"socket", &Costs::socket},
     {"refuse", &Costs::refuse},
     {"own", &Costs::own},

@@ -2,10 +2,10 @@
 // its calls of epoll_wait, those that found sockets ready, and how many threads it woke by an eventfd. The counts stand in the
 // file that HOLDFAST_TURNS names, one Row for each thread, while the program runs; measure.py reads them. Any thread, each
 // its own row.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,28 +38,25 @@ Row* open_rows() {
 
 /// This thread's.
 Row& row() {
-  static Row* const rows = open_rows();
+  static Row* all = open_rows();
   static std::atomic<std::size_t> used{0};
   thread_local Row* own = nullptr;
   if (own == nullptr) {
     const std::size_t index = used.fetch_add(1);
     if (index >= kRows) std::abort();
-    own = rows + index;
+    own = all + index;
     own->thread = static_cast<std::uint64_t>(gettid());
   }
   return *own;
 }
 
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
+// libc's headers name the parameters in their own way.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
+
 extern "C" int epoll_wait(int epoll, epoll_event* events, int most, int timeout) {
-  static auto* const real = next<int(int, epoll_event*, int, int)>("epoll_wait");
-  const int ready = real(epoll, events, most, timeout);
+  const auto ready = static_cast<int>(syscall(SYS_epoll_wait, epoll, events, most, timeout));
   Row& own = row();
   ++own.turns;
   const auto is_socket = [](const epoll_event& event) { return event.data.u64 < kForeignTags; };
@@ -68,7 +65,8 @@ extern "C" int epoll_wait(int epoll, epoll_event* events, int most, int timeout)
 }
 
 extern "C" ssize_t write(int fd, const void* bytes, size_t size) {
-  static auto* const real = next<ssize_t(int, const void*, size_t)>("write");
   if (size == sizeof(std::uint64_t)) ++row().wakes;
-  return real(fd, bytes, size);
+  return syscall(SYS_write, fd, bytes, size);
 }
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

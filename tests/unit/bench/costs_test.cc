@@ -7,9 +7,10 @@ using namespace holdfast::scaling;
 
 namespace {
 
-constexpr std::string_view kNames[] = {
-    "turn", "sleep",  "socket", "refuse", "own",          "forward",    "run",         "block",        "group",
-    "wake", "commit", "record", "flush",  "flush_record", "load_sleep", "load_socket", "load_request", "wake_latency"};
+constexpr std::string_view kNames[] = {"turn",        "sleeping",     "socket",      "refuse",       "own",
+                                       "forward",     "run",          "block",       "group",        "wake",
+                                       "commit",      "record",       "flush",       "flush_record", "load_sleep",
+                                       "load_socket", "load_request", "wake_latency"};
 
 /// Every cost as its place in the list, but for one line.
 std::string file(std::string_view but = {}, std::string_view line = {}) {
