@@ -6,8 +6,6 @@
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-// Boost.JSON without its library, compiled here once.
-#include <boost/json/src.hpp>
 
 #include <cstring>
 

@@ -1,7 +1,6 @@
 #include "storage/record_lines.h"
 
-// Boost.JSON without its library: compiled here, once.
-#include <boost/json/src.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 

@@ -21,6 +21,7 @@ property     |  600 | seconds | random commands against the model, the law, the 
 race-shards  | 1000 | rounds  | 1,000 users for 100 units of ten items at once, on four shards | shards_load thousand --rounds
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 shards       |    4 | shards  | every test of a real server with 1, 2, ... so many shards, acceptance and clients included | every_test_with_shards
+turnover     |  100 | million | reservations of 200 items that come and go; disk and memory stay within their bounds | turnover
 views        |   60 | seconds | refusals at full speed while units expire, each judged against the whole history | shards_load view --seconds
 '
 
@@ -37,6 +38,11 @@ crash_buffered() { kills "$1" --live-write 'sync:*' --always 'open_direct:*:1:EI
 crash_shards() { crash "$1" --shards 1,2,4,3; }
 
 crash_snapshots() { crash "$1" --flags='--segment-bytes 64KiB --snapshot-log-bytes 64KiB --snapshot-every 1s'; }
+
+turnover() {
+  tests/run.sh --build-only
+  python3 tests/system/turnover_test.py --server build/release/bin/holdfastd --reservations "$1"000000
+}
 
 # shards_load CASE OPTION AMOUNT
 shards_load() {

@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import statistics
 import subprocess
@@ -41,7 +42,7 @@ def eventually(condition):
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         check(time.monotonic() < deadline, "it comes to an end")
-        time.sleep(0.02)
+        select.select([], [], [], 0.02)
 
 
 def fill(options, server):

@@ -1,0 +1,2 @@
+// Boost.JSON without its shared library, compiled here once for all folders.
+#include <boost/json/src.hpp>
