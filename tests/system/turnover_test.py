@@ -44,27 +44,38 @@ class Lane:
         self.socket.setblocking(False)
         pairs = [(names[n % len(names)], f"u{n % USERS}") for n in range(PAIRS)]
         self.lot = b"".join(encode("RESERVE", *pair) + encode("RELEASE", *pair) for pair in pairs)
-        self.unsent, self.missing = b"", 0
+        self.unsent, self.missing, self.part, self.refused = b"", 0, b"", 0
         loop.register(self.socket, selectors.EVENT_READ, self)
 
-    def move(self, more):
-        """Reservations that came and went since the last call; `more`: another lot is to follow."""
-        done = 0
-        if self.missing == 0 and more:
-            self.unsent, self.missing = self.lot, 2 * PAIRS
+    def begin(self):
+        self.unsent, self.missing = self.lot, 2 * PAIRS
+        self.write()
+
+    def write(self):
         try:
             while self.unsent:
                 self.unsent = self.unsent[self.socket.send(self.unsent):]
         except BlockingIOError:
             pass
+
+    def read(self):
+        """Reservations that came and went: those of the lot, once it is answered."""
         try:
             data = self.socket.recv(1 << 18)
-            check(data and b"-" not in data, "each is taken, and released", data[:200])
-            self.missing -= data.count(b"\n")
-            done = PAIRS if self.missing == 0 else 0
         except BlockingIOError:
-            pass
-        return done
+            return 0
+        check(data, "the server keeps the connection")
+        *lines, self.part = (self.part + data).split(b"\r\n")
+        if b"-" in data:
+            self.judge(lines)
+        self.missing -= len(lines)
+        return PAIRS if self.missing == 0 else 0
+
+    def judge(self, lines):
+        """Where the disk does not keep up new reservations are refused; then there is nothing to release."""
+        self.refused += sum(line.startswith(b"-OVERLOADED") for line in lines)
+        wrong = [line for line in lines if b"-" in line and line != b":-1" and not line.startswith(b"-OVERLOADED")]
+        check(not wrong and (self.refused or b":-1" not in lines), "each is taken and released, or there is no room", wrong[:3])
 
 
 def turn_over(server, folder, names, reservations):
@@ -74,18 +85,22 @@ def turn_over(server, folder, names, reservations):
     done, most_disk, most_memory, looked = 0, 0, 0, 0
     began = time.monotonic()
     for lane in lanes:
-        lane.move(True)
+        lane.begin()
     while any(lane.missing for lane in lanes):
         ready = loop.select(PATIENCE_SECONDS)
         check(ready, "replies come")
         for key, _ in ready:
-            done += key.data.move(False)
-            key.data.move(done < reservations)
+            lane = key.data
+            done += lane.read()
+            lane.write()
+            if lane.missing == 0 and done < reservations:
+                lane.begin()
         if done - looked >= reservations // 200:
             looked = done
             most_disk, most_memory = max(most_disk, disk(folder)), max(most_memory, server.resident())
     seconds = time.monotonic() - began
-    print(f"{done:,} reservations came and went in {seconds:.0f} s; at most {most_disk / MIB:.0f} MiB on disk, "
+    refused = sum(lane.refused for lane in lanes)
+    print(f"{done - refused:,} reservations came and went in {seconds:.0f} s, {refused:,} were refused for want of room; at most {most_disk / MIB:.0f} MiB on disk, "
           f"{most_memory / MIB:.0f} MiB resident", flush=True)
     for lane in lanes:
         lane.socket.close()
