@@ -12,6 +12,7 @@ constexpr std::string_view kSegmentPrefix = "segment-";
 constexpr std::string_view kSnapshotPrefix = "snapshot-";
 constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::string_view kBrokenSuffix = ".broken";
+constexpr std::string_view kRepairPrefix = "before-repair-";
 constexpr std::size_t kNumberDigits = 10;
 constexpr std::size_t kLsnDigits = 20;
 
@@ -39,6 +40,8 @@ void sort_in(LogFiles& found, std::string name) {
     found.mark = true;
   } else if (name == "sinks") {
     found.sinks = true;
+  } else if (name.starts_with(kRepairPrefix) && (name.ends_with(".out") || name.ends_with(".in"))) {
+    found.unfinished_repair = true;
   } else if (name != "lock" && name != "lost+found" && found.other.empty()) {
     found.other = std::move(name);
   }

@@ -33,10 +33,12 @@ struct LogFiles {
   std::vector<std::string> broken;       // names, oldest segment first
   bool mark = false;
   bool sinks = false;
-  std::string other;  // the first name of something else; "lost+found" is nothing
+  bool unfinished_repair = false;  // log_repair.h
+  std::string other;               // the first name of something else; "lost+found" is nothing
 
   bool empty() const noexcept {
-    return segments.empty() && snapshots.empty() && broken.empty() && !mark && !sinks && other.empty();
+    return segments.empty() && snapshots.empty() && broken.empty() && !mark && !sinks && !unfinished_repair &&
+           other.empty();
   }
 };
 

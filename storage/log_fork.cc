@@ -6,6 +6,8 @@
 #include "storage/mark_writer.h"
 #include "storage/record_reader.h"
 #include "storage/segment_writer.h"
+#include "storage/snapshot_reader.h"
+#include "storage/snapshot_writer.h"
 
 #include <fmt/format.h>
 
@@ -29,8 +31,8 @@ Result<std::unique_ptr<File>> make_file(FileSystem& files, const std::string& pa
   return files.open(path, OpenMode::create);
 }
 
-/// Paths of the files that did not take their place yet, the one that is to be last at the end: a mark means nothing
-/// without segments, and the segment with the lowest number makes a log of them.
+/// Paths of the files that did not take their place yet, the one that is to be last at the end: a mark and a snapshot mean
+/// nothing without segments, and the segment with the lowest number makes a log of them.
 Result<std::vector<std::string>> new_files(FileSystem& files, const std::string& directory) {
   auto names = files.list(directory);
   if (!names) return names.error();
@@ -43,12 +45,39 @@ Result<std::vector<std::string>> new_files(FileSystem& files, const std::string&
 
 }  // namespace
 
+Result<void> LogFork::begin_with(const std::string& snapshot) {
+  CHECK(headers_.empty() && summary_.last == Lsn());
+  auto reader = SnapshotReader::open(files_, snapshot);
+  if (!reader) return reader.error();
+  HOLDFAST_TRY(reader->verify());
+  const SnapshotHeader& header = reader->header();
+  if (settings_.through < header.lsn || settings_.until < header.clocks.stamp) {
+    return Error::format(
+        ErrorCode::not_found,
+        "{} is the oldest state that is kept: after LSN {}, at {} ms; nothing leads to what was before", snapshot,
+        header.lsn.value(), to_ms(header.clocks.stamp));
+  }
+  SnapshotItems items(hasher_);
+  const auto read = reader->read(items);
+  if (!read) return read.error();
+  if (hasher_.state() != header.state) {
+    return Error::format(ErrorCode::damaged, "{}: its items make another state than it says", snapshot);
+  }
+  snapshot_ = snapshot;
+  epoch_ = header.incarnation;
+  clocks_ = header.clocks;
+  end_.last_lsn = header.lsn;
+  summary_.snapshot = summary_.last = header.lsn;
+  summary_.last_wall = header.clocks.stamp;
+  summary_.state = header.state;
+  return {};
+}
+
 Result<bool> LogFork::add(const BatchHeader& header, std::span<const std::byte> body) {
   CHECK(!summary_.cut);
-  const std::uint64_t epoch = headers_.empty() ? 1 : headers_.back().incarnation;
-  if (header.first_lsn != summary_.last.next() || header.count == 0 || header.epoch < epoch) {
+  if (header.first_lsn != summary_.last.next() || header.count == 0 || header.epoch < epoch_) {
     return Error::format(ErrorCode::damaged, "a batch of LSN {}, start {} follows LSN {}, start {}",
-                         header.first_lsn.value(), header.epoch, summary_.last.value(), epoch);
+                         header.first_lsn.value(), header.epoch, summary_.last.value(), epoch_);
   }
   const auto kept = leading_steps({body, header.first_lsn, header.count, Lsn()}, settings_.through, settings_.until);
   summary_.cut = kept.count < header.count;
@@ -71,7 +100,7 @@ Result<bool> LogFork::add(const BatchHeader& header, std::span<const std::byte> 
   summary_.last_wall = std::max(summary_.last_wall, read->wall_max);
   summary_.records += kept.count;
   summary_.state = written.state;
-  return !summary_.cut;
+  return !summary_.cut && summary_.last < settings_.through;
 }
 
 Result<void> LogFork::append(BatchHeader header, std::span<const std::byte> body) {
@@ -98,7 +127,7 @@ Result<void> LogFork::begin_segment(const BatchHeader& header) {
   next.predecessor = end_;
   next.number = end_.segment + 1;
   next.first_lsn = header.first_lsn;
-  next.incarnation = header.epoch;
+  next.incarnation = epoch_ = header.epoch;
   next.clocks = header.clocks;
   next.state = summary_.state;
   auto file = make_file(files_, new_path(segment_path(settings_.directory, next.number)));
@@ -124,16 +153,17 @@ Result<void> LogFork::end_segment() {
 Result<void> LogFork::write_out() {
   if (headers_.empty()) {
     BatchHeader first;
-    first.first_lsn = Lsn(1);
-    first.epoch = 1;
-    if (settings_.clocks) first.clocks = *settings_.clocks;
-    clocks_ = first.clocks;
+    first.first_lsn = summary_.last.next();
+    first.epoch = epoch_;
+    if (settings_.clocks) clocks_ = *settings_.clocks;
+    first.clocks = clocks_;
     HOLDFAST_TRY(begin_segment(first));
   }
   HOLDFAST_TRY(end_segment());
-  settings_.identity.forked_from_lsn = summary_.last;
+  if (settings_.forks) settings_.identity.forked_from_lsn = summary_.last;
   for (const SegmentHeader& header : headers_) HOLDFAST_TRY(write_header(header));
   HOLDFAST_TRY(write_mark());
+  if (!snapshot_.empty()) HOLDFAST_TRY(write_snapshot());
   return files_.sync_directory(settings_.directory);
 }
 
@@ -162,6 +192,18 @@ Result<void> LogFork::write_mark() {
   if (!file) return file.error();
   HOLDFAST_TRY((*file)->write(0, bytes));
   return (*file)->sync();
+}
+
+Result<void> LogFork::write_snapshot() {
+  auto reader = SnapshotReader::open(files_, snapshot_);
+  if (!reader) return reader.error();
+  SnapshotHeader header = reader->header();
+  header.log = settings_.identity;
+  auto writer = SnapshotWriter::begin(files_, settings_.directory, header, kNewSuffix);
+  if (!writer) return writer.error();
+  const auto written = reader->read(**writer);
+  if (!written) return written.error();
+  return (*writer)->publish();
 }
 
 Result<void> LogFork::take_place(FileSystem& files, const std::string& directory) {

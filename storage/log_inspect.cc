@@ -1,9 +1,11 @@
 #include "storage/log_inspect.h"
 
+#include "storage/log_copy.h"
 #include "storage/log_salvage.h"
 #include "storage/log_walk.h"
 #include "storage/record_lines.h"
 #include "storage/recovery_tail.h"
+#include "storage/snapshot_reader.h"
 #include "storage/state_hasher.h"
 
 #include <fmt/format.h>
@@ -70,24 +72,40 @@ Result<RecoveredLog> read_whole(LogRecovery& recovery) {
   return recovery.replay(records);
 }
 
+/// The state before a log that does not begin with LSN 1, and the LSN that it is after.
+Result<Lsn> read_base(FileSystem& files, const std::string& directory, const LogWalk& walk, StateHasher& hasher) {
+  if (walk.first_lsn() == Lsn(1)) return Lsn();
+  const auto path = find_base_snapshot(files, directory, walk);
+  if (!path) return path.error();
+  auto snapshot = SnapshotReader::open(files, *path);
+  if (!snapshot) return snapshot.error();
+  SnapshotItems items(hasher);
+  const auto read = snapshot->read(items);
+  if (!read) return read.error();
+  return snapshot->header().lsn;
+}
+
 /// Whether the records of a log that a start accepts make the states that its batches tell.
-void compare_states(FileSystem& files, const std::string& directory, LogVerdict& verdict) {
+Result<void> compare_states(FileSystem& files, const std::string& directory, LogVerdict& verdict) {
   auto walk = LogWalk::open(files, directory);
-  if (!walk) return;
+  if (!walk) return walk.error();
   verdict.first = walk->first_lsn();
-  verdict.state_known = verdict.first == Lsn(1);
   StateHasher hasher;
+  const auto base = read_base(files, directory, *walk, hasher);
+  if (!base) return base.error();
   for (auto step = walk->next(); step != LogWalk::Step::end && !verdict.state_differs; step = walk->next()) {
-    if (step == LogWalk::Step::segment) continue;
+    if (step == LogWalk::Step::segment || walk->batch().header.last_lsn() <= *base) continue;
     const BatchHeader& header = walk->batch().header;
-    if (!read_records({walk->batch().body, header.first_lsn, header.count, Lsn()}, hasher)) return;
-    if (verdict.state_known && hasher.state() != header.state) verdict.state_differs = header.last_lsn();
+    const auto read = read_records({walk->batch().body, header.first_lsn, header.count, *base}, hasher);
+    if (!read) return read.error();
+    if (hasher.state() != header.state) verdict.state_differs = header.last_lsn();
   }
-  if (!verdict.state_differs) return;
+  if (!verdict.state_differs) return {};
   verdict.usable = false;
   verdict.refusal =
       fmt::format("the records up to LSN {} make another state than their batch says; a server does not start from it",
                   verdict.state_differs->value());
+  return {};
 }
 
 void look_for_losses(FileSystem& files, const std::string& directory, Lsn floor, LogVerdict& verdict) {
@@ -96,6 +114,7 @@ void look_for_losses(FileSystem& files, const std::string& directory, Lsn floor,
     verdict.no_repair = salvage.error().text();
     return;
   }
+  verdict.first = salvage->base_lsn().next();
   verdict.kept = salvage->kept_through();
   verdict.known = std::max({verdict.kept, floor, salvage->known()});
 }
@@ -151,7 +170,7 @@ Result<LogVerdict> verify_log(FileSystem& files, Clock& clock, Random& random, c
     return verdict;
   }
   verdict.known = verdict.kept = verdict.found.last_lsn;
-  compare_states(files, directory, verdict);
+  HOLDFAST_TRY(compare_states(files, directory, verdict));
   return verdict;
 }
 
@@ -173,9 +192,8 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
   }
   if (as_json) return out(render(line, true));
   if (verdict.usable) {
-    out(fmt::format("usable: {} segments, LSN {} to {}, state {}{}", verdict.segments, verdict.first.value(),
-                    verdict.kept.value(), std::string_view(line["state"].as_string()),
-                    verdict.state_known ? "" : " (as it says; what is before was not looked at)"));
+    out(fmt::format("usable: {} segments, LSN {} to {}, state {}", verdict.segments, verdict.first.value(),
+                    verdict.kept.value(), std::string_view(line["state"].as_string())));
     if (verdict.found.dropped_bytes > 0) {
       out(fmt::format("{}: the next start drops {} bytes behind it, of which nothing was acknowledged",
                       row_name(verdict.found.tail), verdict.found.dropped_bytes));
@@ -184,7 +202,8 @@ void print_verdict(const LogVerdict& verdict, bool as_json, const LineSink& out)
   }
   out(fmt::format("refused: {}", verdict.refusal));
   if (!verdict.no_repair.empty()) return out(fmt::format("no repair: {}", verdict.no_repair));
-  const auto kept = verdict.kept > Lsn() ? fmt::format("LSN 1 to {}", verdict.kept.value()) : std::string("nothing");
+  const auto kept = verdict.kept > Lsn() ? fmt::format("LSN {} to {}", verdict.first.value(), verdict.kept.value())
+                                         : std::string("nothing");
   out(fmt::format("a repair would keep {} and lose {} records, up to LSN {}", kept, verdict.lost(),
                   verdict.known.value()));
 }

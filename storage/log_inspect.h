@@ -34,7 +34,6 @@ struct LogVerdict {
   RecoveredLog found;     // of a usable log
   std::uint64_t segments = 0;
   Lsn first{1};                      // where the log begins
-  bool state_known = false;          // it begins with LSN 1, so that its records make the whole state
   std::optional<Lsn> state_differs;  // the end of the first batch that says another state than its records make
   Lsn kept;                          // a repair keeps everything up to here
   Lsn known;                         // the highest LSN that any file mentions

@@ -91,6 +91,11 @@ Result<void> Opening::look() {
   if (!found) return found.error();
   s_.directory = std::move(*found);
   const std::string& directory = s_.settings.directory;
+  if (s_.directory.unfinished_repair) {
+    return Error::format(ErrorCode::damaged,
+                         "{}: a repair of it was cut off; holdfastctl log repair --accept-loss completes it",
+                         directory);
+  }
   if (s_.directory.segments.empty() && !s_.directory.other.empty()) {
     return Error::format(ErrorCode::foreign, "{}: {} holds '{}' and no log. Name an empty directory, or the right one",
                          row_name(RecoveryRow::foreign_file), directory, Echo(s_.directory.other).text());
@@ -160,6 +165,10 @@ Result<void> Opening::read_header(std::size_t index) {
   if (!block) return refuse(RecoveryRow::read_failed, block.error().code(), path_of(number), 0, block.error().text());
   auto header = read_segment_header(*block);
   if (!header) return drop_unused(index, header.error());
+  if (header->log.secret == LogSecret()) {
+    return refuse(RecoveryRow::foreign_file, ErrorCode::foreign, path_of(number), 0,
+                  "it is a backup's; holdfastctl restore makes a data directory of it");
+  }
   if (header->number != number) {
     return refuse(RecoveryRow::foreign_file, ErrorCode::foreign, path_of(number), 0,
                   fmt::format("its header says that it is segment {}", header->number));

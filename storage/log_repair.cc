@@ -126,6 +126,7 @@ Result<RepairReport> LogRepair::examine(const LogSalvage::Progress& progress) {
   if (report.unfinished) return report;
   auto salvage = LogSalvage::scan(files_, directory_, progress);
   if (!salvage) return salvage.error();
+  report.base = salvage->base_lsn();
   report.kept = salvage->kept_through();
   report.known = std::max(salvage->known(), report.kept);
   report.lost = report.known.value() - report.kept.value();
@@ -188,6 +189,7 @@ Result<ForkSummary> LogRepair::write_fork(LogIdentity& identity, const LogSalvag
   const ClockReading now = clock_.read();
   settings.clocks = salvage_->clocks().value_or(ClockPoint{{}, now.boot, now.wall, {}, clock_.boot_id()});
   LogFork fork(files_, settings);
+  if (!salvage_->base().empty()) HOLDFAST_TRY(fork.begin_with(salvage_->base()));
   std::uint64_t bytes = 0;
   for (const BatchPlace& place : salvage_->kept()) {
     std::span<const std::byte> body;
@@ -205,6 +207,13 @@ Result<ForkSummary> LogRepair::write_fork(LogIdentity& identity, const LogSalvag
 Result<void> LogRepair::check_space() const {
   std::uint64_t needed = kSpareBytes;
   for (const BatchPlace& place : salvage_->kept()) needed += segment_format::padded_bytes(place.body_bytes);
+  if (!salvage_->base().empty()) {
+    const auto file = files_.open(salvage_->base(), OpenMode::read);
+    if (!file) return file.error();
+    const auto bytes = (*file)->size();
+    if (!bytes) return bytes.error();
+    needed += *bytes;
+  }
   const auto free = files_.free_bytes(directory_);
   if (!free) return free.error();
   if (*free >= needed) return {};
@@ -216,13 +225,17 @@ Result<void> LogRepair::move_out(const Stage& stage) {
   const auto found = look_at_directory(files_, directory_);
   if (!found) return found.error();
   std::vector<std::string> paths;
+  for (const Lsn lsn : found->snapshots) paths.push_back(snapshot_path(directory_, lsn));
+  const std::size_t snapshots = paths.size();
   for (const std::uint64_t number : found->segments) paths.push_back(segment_path(directory_, number));
   if (found->mark) paths.push_back(mark_path(directory_));
+  if (found->sinks) paths.push_back(sinks_path(directory_));
   HOLDFAST_TRY(files_.make_directory(folder(stage)));
   for (std::size_t index = 0; index < paths.size(); ++index) {
     HOLDFAST_TRY(files_.rename(paths[index], folder(stage) + paths[index].substr(directory_.size())));
-    if (index > 0 && index + 1 < paths.size()) continue;
-    // Names become durable in any order: without its first segment a log is refused, whatever else is left of it.
+    if (index + 1 != snapshots && index != snapshots && index + 1 < paths.size()) continue;
+    // Names become durable in any order: without its snapshots and its first segment a log is refused, whatever else is
+    // left of it.
     HOLDFAST_TRY(files_.sync_directory(folder(stage)));
     HOLDFAST_TRY(files_.sync_directory(directory_));
   }

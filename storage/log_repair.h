@@ -1,12 +1,12 @@
 // Repairs the log of a data directory from which a server does not start: what is sound from its beginning on goes on as
 // a log of its own (log_fork.h), the files it had before are kept beside it. One thread.
 //
-//   before-repair-1/   what the directory held before its first repair: segments and mark
+//   before-repair-1/   what the directory held before its first repair: snapshots, segments, mark and sinks
 //
 // At every moment, also after a crash, a server either refuses the directory or finds the whole repaired log: first all
-// of the new log is durable under names that mean nothing, then the old files go, the first of the log before the others,
-// then the new ones take their names, the first of the log last. Two empty files say how far this is, so that a repair
-// that was cut off is completed by the next one.
+// of the new log is durable under names that mean nothing, then the old files go, snapshots and the first of the log before
+// the others, then the new ones take their names, the first of the log last. Two empty files say how far this is: while
+// they are there a server refuses, and the next repair completes what was cut off.
 #pragma once
 
 #include "storage/log_fork.h"
@@ -20,7 +20,8 @@ struct RepairReport {
   bool usable = false;      // a server starts: there is nothing to repair
   bool unfinished = false;  // an earlier repair was cut off
   std::string refusal;      // why a server does not start
-  Lsn kept;                 // LSN 1 to here stay; none: nothing stays
+  Lsn base;                 // the snapshot that the repaired log begins with; none: it begins with LSN 1
+  Lsn kept;                 // what leads to here stays; none: nothing stays
   Lsn known;                // the highest LSN that is mentioned anywhere
   std::uint64_t lost = 0;
   std::vector<LsnRange> unreadable;  // of the lost ones those that can not even be shown

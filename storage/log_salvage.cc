@@ -3,6 +3,8 @@
 #include "storage/byte_codec.h"
 #include "storage/mark_reader.h"
 #include "storage/record_reader.h"
+#include "storage/snapshot_reader.h"
+#include "storage/state_hasher.h"
 
 #include <fmt/format.h>
 
@@ -136,7 +138,7 @@ Result<LogSalvage> LogSalvage::scan(FileSystem& files, const std::string& direct
   for (const std::uint64_t number : found->segments) HOLDFAST_TRY(scanner.scan(number));
   auto sound = scanner.take();
   salvage.choose_log(sound);
-  salvage.follow(std::move(sound));
+  salvage.divide(salvage.find_bases(found->snapshots), std::move(sound));
   return salvage;
 }
 
@@ -158,28 +160,61 @@ void LogSalvage::choose_log(const std::vector<Sound>& sound) {
   if (mark_id_ != id_) clocks_.reset();
 }
 
-/// From the first batch of a log on, each to the one that says that it follows it.
-void LogSalvage::follow(std::vector<Sound> sound) {
+/// The empty state, and the states of this log's snapshots that are sound.
+std::vector<LogSalvage::Base> LogSalvage::find_bases(const std::vector<Lsn>& snapshots) const {
+  std::vector<Base> bases(1);
+  for (const Lsn lsn : snapshots) {
+    Base base{lsn, snapshot_path(directory_, lsn), 1};
+    auto reader = SnapshotReader::open(*files_, base.path);
+    if (!reader || reader->header().log.id != id_ || reader->header().lsn != lsn) continue;
+    base.epoch = reader->header().incarnation;
+    StateHasher hasher;
+    SnapshotItems items(hasher);
+    if (!reader->verify() || !reader->read(items) || hasher.state() != reader->header().state) continue;
+    bases.push_back(std::move(base));
+  }
+  return bases;
+}
+
+/// From the first batch behind a state on, each to the one that says that it follows it.
+std::vector<BatchPlace> LogSalvage::follow(const Base& base, const std::vector<Sound>& sound) const {
+  std::vector<BatchPlace> chain;
+  Lsn next = base.lsn.next();
+  std::uint64_t sum = 0;
+  std::uint64_t epoch = base.epoch;
+  for (const Sound& batch : sound) {
+    const BatchPlace& place = batch.place;
+    // What the first one behind a snapshot follows is not known, but for its LSN.
+    const bool follows = place.previous_sum == sum || (chain.empty() && base.lsn > Lsn());
+    if (place.first_lsn != next || !follows || place.epoch < epoch) continue;
+    chain.push_back(place);
+    next = place.last_lsn().next();
+    sum = place.body_sum;
+    epoch = place.epoch;
+  }
+  return chain;
+}
+
+/// What leads furthest is kept, from as early on as may be.
+void LogSalvage::divide(const std::vector<Base>& bases, std::vector<Sound> sound) {
   std::erase_if(sound, [this](const Sound& batch) { return batch.log_tag != tag_; });
   std::sort(sound.begin(), sound.end(), [](const Sound& a, const Sound& b) {
     return std::tuple(a.place.first_lsn, a.place.file, a.place.offset) <
            std::tuple(b.place.first_lsn, b.place.file, b.place.offset);
   });
-  std::uint64_t sum = 0;
-  std::uint64_t epoch = 1;
-  for (const Sound& batch : sound) {
-    const BatchPlace& place = batch.place;
-    if (place.first_lsn != kept_through().next() || place.previous_sum != sum || place.epoch < epoch) continue;
-    kept_.push_back(place);
-    sum = place.body_sum;
-    epoch = place.epoch;
+  for (const Base& base : bases) {
+    auto chain = follow(base, sound);
+    const Lsn end = chain.empty() ? base.lsn : chain.back().last_lsn();
+    if (end <= kept_through()) continue;
+    base_ = base;
+    kept_ = std::move(chain);
   }
-  const Lsn through = kept_through();
+  known_ = std::max(known_, kept_through());
   for (const Sound& batch : sound) {
     const BatchPlace& place = batch.place;
     const bool again =
         !lost_.empty() && lost_.back().first_lsn == place.first_lsn && lost_.back().body_sum == place.body_sum;
-    if (place.last_lsn() > through && !again) lost_.push_back(place);
+    if (place.last_lsn() > kept_through() && !again) lost_.push_back(place);
   }
 }
 

@@ -38,9 +38,12 @@ class LogSalvage {
   /// another place at the next try: nothing should be given up for that.
   static Result<LogSalvage> scan(FileSystem& files, const std::string& directory, const Progress& progress = {});
 
-  /// The batches that follow one another from LSN 1 on: what a repair keeps.
+  /// The batches that follow one another from LSN 1 on, or from a snapshot that leads further: what a repair keeps.
   const std::vector<BatchPlace>& kept() const noexcept { return kept_; }
-  Lsn kept_through() const noexcept { return kept_.empty() ? Lsn() : kept_.back().last_lsn(); }
+  Lsn kept_through() const noexcept { return kept_.empty() ? base_.lsn : kept_.back().last_lsn(); }
+  /// The path of that snapshot, and what it ends with; empty and none: there is no need for one.
+  const std::string& base() const noexcept { return base_.path; }
+  Lsn base_lsn() const noexcept { return base_.lsn; }
   /// Sound batches behind that, by LSN.
   const std::vector<BatchPlace>& lost() const noexcept { return lost_; }
   /// The highest LSN that anything mentions.
@@ -67,14 +70,23 @@ class LogSalvage {
     BatchPlace place;
     std::uint64_t log_tag = 0;
   };
+  /// A state from which batches lead on.
+  struct Base {
+    Lsn lsn;
+    std::string path;  // of a snapshot; empty: the empty state before LSN 1
+    std::uint64_t epoch = 1;
+  };
   class Scanner;
 
   LogSalvage(FileSystem& files, std::string directory) : files_(&files), directory_(std::move(directory)) {}
   void choose_log(const std::vector<Sound>& sound);
-  void follow(std::vector<Sound> sound);
+  std::vector<Base> find_bases(const std::vector<Lsn>& snapshots) const;
+  std::vector<BatchPlace> follow(const Base& base, const std::vector<Sound>& sound) const;
+  void divide(const std::vector<Base>& bases, std::vector<Sound> sound);
 
   FileSystem* files_;
   std::string directory_;
+  Base base_;
   std::vector<BatchPlace> kept_;
   std::vector<BatchPlace> lost_;
   Lsn known_;

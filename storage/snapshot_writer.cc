@@ -30,16 +30,17 @@ class SnapshotWriter::Draft {
   std::array<std::byte, kEntryBytesMax> bytes_;
 };
 
-SnapshotWriter::SnapshotWriter(FileSystem& files, std::string directory, const SnapshotHeader& header)
+SnapshotWriter::SnapshotWriter(FileSystem& files, std::string directory, const SnapshotHeader& header,
+                               std::string_view suffix)
     : files_(files),
       directory_(std::move(directory)),
       header_(header),
-      path_(snapshot_path(directory_, header.lsn)),
+      path_(snapshot_path(directory_, header.lsn).append(suffix)),
       chunk_(kChunkHeaderBytes) {}
 
 Result<std::unique_ptr<SnapshotWriter>> SnapshotWriter::begin(FileSystem& files, const std::string& directory,
-                                                              const SnapshotHeader& header) {
-  std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(files, directory, header));
+                                                              const SnapshotHeader& header, std::string_view suffix) {
+  std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(files, directory, header, suffix));
   HOLDFAST_TRY(writer->open());
   return writer;
 }

@@ -11,10 +11,10 @@ namespace holdfast {
 
 class SnapshotWriter final : public SnapshotVisitor {
  public:
-  /// Begins `snapshot-LSN.tmp` in the directory, anew where one is left over. Errors: io_failed, no_space; of the calls
-  /// below, too.
+  /// Begins `snapshot-LSN.tmp` in the directory, anew where one is left over; `suffix` is put to the name that it is to
+  /// have. Errors: io_failed, no_space; of the calls below, too.
   static Result<std::unique_ptr<SnapshotWriter>> begin(FileSystem& files, const std::string& directory,
-                                                       const SnapshotHeader& header);
+                                                       const SnapshotHeader& header, std::string_view suffix = {});
 
   Result<void> on_log(const SnapshotLog& log) override;
   Result<void> on_name(const SnapshotName& name) override;
@@ -33,7 +33,7 @@ class SnapshotWriter final : public SnapshotVisitor {
 
  private:
   class Draft;
-  SnapshotWriter(FileSystem& files, std::string directory, const SnapshotHeader& header);
+  SnapshotWriter(FileSystem& files, std::string directory, const SnapshotHeader& header, std::string_view suffix);
   Result<void> open();
   void append(const Draft& draft);
   Result<void> put(const Draft& draft);

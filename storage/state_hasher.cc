@@ -1,7 +1,5 @@
 #include "storage/state_hasher.h"
 
-#include "protocol/check.h"
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -30,7 +28,6 @@ StateHash item_hash(const HashedItem& item) noexcept {
 }
 
 void StateHasher::add(std::string_view name, const HashedItem& item) {
-  CHECK(!items_.contains(item.number.value()));
   touch(item.number).item = item;
   names_.insert_or_assign(std::string(name), item.number);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "storage/record.h"
+#include "storage/snapshot.h"
 #include "storage/state_hash.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -27,7 +28,7 @@ StateHash item_hash(const HashedItem& item) noexcept;
 /// loaded makes one of version none.
 class StateHasher final : public RecordVisitor {
  public:
-  /// Begins with an item that a snapshot holds. REQUIRES: no such number yet.
+  /// An item as a snapshot holds it; one of the same number is replaced.
   void add(std::string_view name, const HashedItem& item);
 
   /// After all records so far; costs one hash per item touched since the last call.
@@ -51,6 +52,20 @@ class StateHasher final : public RecordVisitor {
   boost::unordered_flat_map<std::string, ItemNumber> names_;
   std::vector<ItemNumber> touched_;
   StateHash sum_;
+};
+
+/// Gives a hasher what a snapshot holds.
+class SnapshotItems final : public SnapshotAcceptor {
+ public:
+  explicit SnapshotItems(StateHasher& hasher) noexcept : hasher_(hasher) {}
+
+  Result<void> on_item(const SnapshotItem& item) override {
+    hasher_.add(item.name, {item.number, item.version, item.state, item.sequence, item.total, item.counters});
+    return {};
+  }
+
+ private:
+  StateHasher& hasher_;
 };
 
 }  // namespace holdfast
