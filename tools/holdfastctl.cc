@@ -1,5 +1,6 @@
 // holdfastctl: asks a running server, or looks into a log. Short names for what operators do; anything else is sent to
 // the server as it is. Exit statuses are in control_arguments.h.
+#include "tools/holdfastctl_backup.h"
 #include "tools/holdfastctl_explain.h"
 #include "tools/holdfastctl_log.h"
 #include "tools/holdfastctl_snapshot.h"
@@ -114,6 +115,8 @@ int run(int argc, char** argv) {
   const CommandWords rest = CommandWords(words).subspan(1);
   if (words.front() == "log") return log_command(rest);
   if (words.front() == "user-secret") return user_secret_command(rest);
+  if (words.front() == "backup") return backup_command(rest, arguments);
+  if (words.front() == "restore") return restore_command(rest, arguments);
   if (words.front() == "explain") return explain_command(rest, arguments);
   if (words.front() == "snapshot") return snapshot_command(rest, arguments);
   if (words.front() == "verify") return verify_command(rest, arguments);

@@ -5,6 +5,7 @@
 #include "storage/posix_file_system.h"
 #include "storage/record_lines.h"
 #include "storage/record_reader.h"
+#include "tools/log_client.h"
 #include "tools/unit_story.h"
 
 #include <fmt/format.h>
@@ -18,11 +19,14 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::chrono::seconds kTimeout{60};
 constexpr const char* kExamples =
-    R"(Reads the log from its beginning, and tells each record of the reservation in order: when, what, and what it means. Times
-are the server's wall clock, in UTC. May run beside a server, whose newest records it may not see yet.
+    R"(Reads the log from where it begins, and tells each record of the reservation in order: when, what, and what it means.
+Times are the server's wall clock, in UTC. Asks a server, which needs the role relay; or reads a data directory's files,
+also beside its server, whose newest records it may not see yet.
 
 examples:
+  holdfastctl explain item:1001 6f2c1e0a-7b54-4c39-9d0e-3a1f5b8c2d47
   holdfastctl explain item:1001 6f2c1e0a-7b54-4c39-9d0e-3a1f5b8c2d47 --data-dir /var/lib/holdfast
   holdfastctl explain item:1001 6f2c1e0a-7b54-4c39-9d0e-3a1f5b8c2d47 --data-dir /var/lib/holdfast --json
 
@@ -54,6 +58,22 @@ Result<Reach> read_directory(const std::string& directory, UnitStory& story) {
     progress.show(fmt::format("LSN {}", reach.last.value()));
   }
   if (walk->unsound()) reach.unsound = walk->unsound()->text();
+  return reach;
+}
+
+Result<Reach> read_server(RespClient& client, UnitStory& story) {
+  LogClient log(client);
+  HOLDFAST_TRY(log.look());
+  Reach reach;
+  reach.first = log.oldest();
+  ProgressLine progress;
+  HOLDFAST_TRY(log.read(log.oldest(), [&](const BatchHeader& header, std::span<const std::byte> body) -> Result<bool> {
+    const auto read = read_records({body, header.first_lsn, header.count, Lsn()}, story);
+    if (!read) return read.error();
+    reach.last = header.last_lsn();
+    progress.show(fmt::format("LSN {} of {}", reach.last.value(), log.durable().value()));
+    return true;
+  }));
   return reach;
 }
 
@@ -113,8 +133,9 @@ int explain_command(CommandWords words, ServerArguments arguments) {
   CLI::App app("Tells one reservation's life from the log.", "holdfastctl explain");
   app.add_option("item", item, "The item")->type_name("ITEM")->required();
   app.add_option("id", id, "The reservation's id")->type_name("ID")->required();
-  app.add_option("--data-dir", directory, "The data directory whose log is read")->type_name("DIR")->required();
-  app.add_flag("--json", arguments.json, "One JSON object");
+  app.add_option("--data-dir", directory, "Read this data directory's files instead of asking a server")
+      ->type_name("DIR");
+  add_server_options(app, arguments);
   app.footer(kExamples);
   if (const auto status = read_words(app, words)) return *status;
   const auto name = ItemName::parse(item);
@@ -122,7 +143,13 @@ int explain_command(CommandWords words, ServerArguments arguments) {
   const auto parsed = ReservationId::parse(id);
   if (!parsed) return fail(parsed.error());
   UnitStory story(std::string(name->bytes()), *parsed);
-  const auto reach = read_directory(directory, story);
+  std::unique_ptr<RespClient> client;
+  if (directory.empty()) {
+    auto connected = connect(arguments, kTimeout);
+    if (!connected) return fail(connected.error());
+    client = std::move(*connected);
+  }
+  const auto reach = client == nullptr ? read_directory(directory, story) : read_server(*client, story);
   if (!reach) return fail(reach.error());
   const auto text = parsed->text();
   return print_story(story, std::string(name->bytes()), std::string(text.data(), text.size()), *reach, arguments.json);

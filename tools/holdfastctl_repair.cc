@@ -4,10 +4,10 @@
 #include "storage/machine_clock.h"
 #include "storage/posix_file_system.h"
 #include "storage/record_lines.h"
+#include "tools/backup_directory.h"
 #include "tools/control_arguments.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <boost/json/array.hpp>
 
 #include <cstdio>
@@ -18,8 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kLinesShown = 100;
-
-std::string hex(const LogId& id) { return fmt::format("{:02x}", fmt::join(id, "")); }
 
 void print_line(std::string_view line) { fmt::print("{}\n", line); }
 
@@ -52,7 +50,7 @@ class Repair {
     if (arguments_.json) {
       print_report({{"usable", true}, {"repaired", false}});
     } else {
-      fmt::print("nothing to repair: a server starts from {}, LSN 1 to {}\n", arguments_.directory,
+      fmt::print("nothing to repair: a server starts from {}, whose log ends with LSN {}\n", arguments_.directory,
                  report_.kept.value());
     }
     return kDone;
@@ -62,7 +60,10 @@ class Repair {
   Result<void> list_losses() {
     if (arguments_.json) return repair_.list_lost(true, print_line);
     print_line(fmt::format("refused: {}", report_.refusal));
-    const auto kept = report_.kept > Lsn() ? fmt::format("LSN 1 to {}", report_.kept.value()) : std::string("nothing");
+    const auto kept = report_.kept == Lsn()   ? std::string("nothing")
+                      : report_.base == Lsn() ? fmt::format("LSN 1 to {}", report_.kept.value())
+                                              : fmt::format("the snapshot of LSN {} and the log up to {}",
+                                                            report_.base.value(), report_.kept.value());
     print_line(report_.lost == 0 ? fmt::format("a repair keeps {} and loses nothing", kept)
                                  : fmt::format("a repair keeps {} and loses {} records, LSN {} to {}", kept,
                                                report_.lost, report_.kept.next().value(), report_.known.value()));
@@ -111,6 +112,7 @@ class Repair {
   void print_report(json::object line) const {
     if (report_.unfinished) line["unfinished"] = true;
     if (!report_.unfinished) {
+      line["base"] = report_.base.value();
       line["kept"] = report_.kept.value();
       line["known"] = report_.known.value();
       line["lost"] = report_.lost;

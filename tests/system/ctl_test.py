@@ -4,20 +4,23 @@
 usage: ctl_test.py --server build/release/bin/holdfastd --ctl build/release/bin/holdfastctl [--only NAME]
 """
 import contextlib
+import datetime
 import json
 import os
 import pathlib
+import shutil
 import socketserver
 import subprocess
 import sys
 import threading
+import time
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cases import arguments, run_cases  # noqa: E402
 from access_test import Guarded, SECRET, with_users  # noqa: E402
 from holdfastd_test import Server, check  # noqa: E402
-from resp import Connection  # noqa: E402
+from resp import Connection, Refusal, as_map  # noqa: E402
 
 SECONDS_MAX = 120
 
@@ -161,6 +164,9 @@ def explain_from_a_data_directory(programs, folder):
                                        "CONFIRM: 1 unit sold to user anna", "REFUND: refunded: 1 unit became available again")):
             check(event in line and "LSN " in line, "each says what happened", event, line)
         if when == "beside the server":
+            status, asked, said = programs.run("explain", "item:1", id, server=server)
+            check((status, asked, said) == (0, out, ""), "the server's log tells the same", status, asked, said)
+            check(programs.run("explain", "item:9", id, server=server)[0] == 1, "and does not know what is not there")
             server.stop()
     status, out, _ = programs.run("--json", "explain", "item:1", id, "--data-dir", data)
     told = json.loads(out)
@@ -197,9 +203,11 @@ def sell(server, item, users):
     """Reservations of one item, each acknowledged: their ids."""
     ids = [str(uuid.uuid4()) for _ in users]
     with Connection(server.address) as connection:
-        connection.ask("ITEM", "CREATE", item, "STOCK", 10**6, "LIMIT", 0)
+        connection.ask("ITEM", "CREATE", item, "STOCK", 10**6, "LIMIT", 0)  # again: nothing happens
+        deadline = time.monotonic() + SECONDS_MAX
         for user, id in zip(users, ids):
-            connection.ask("RESERVE", item, user, "ID", id)
+            while isinstance(reply := connection.ask("RESERVE", item, user, "ID", id), Refusal):
+                check(reply.text.startswith("OVERLOADED") and time.monotonic() < deadline, "segments this small may be late", reply)
     return ids
 
 
@@ -302,8 +310,153 @@ def repair_of_every_kind_of_damage(programs, folder):
         server.stop()
 
 
+# backup and restore
+
+
+def state_of(programs, data):
+    """What `log verify` says of a sound directory: its last LSN and its state."""
+    status, out, said = programs.run("log", "verify", "--json", data)
+    verdict = json.loads(out)
+    check(status == 0 and verdict["usable"], "it is sound", data, out, said)
+    return verdict["last-lsn"], verdict["state"]
+
+
+def content(server):
+    """All that the items and their reservations are, but for what is the log's own."""
+    with Connection(server.address) as connection:
+        names = connection.ask("ITEM", "LIST", "COUNT", "1000")[1]
+        return {name: (connection.ask("ITEM", "GET", name), sorted(connection.ask("SMEMBERS", b"{%s}:buyers" % name))) for name in names}
+
+
+def backup_and_restore_of_a_stopped_server(programs, folder):
+    data, _, log_id = two_lives(programs, folder)
+    lsn, state = state_of(programs, data)
+    backup, into = pathlib.Path(folder) / "backup", pathlib.Path(folder) / "restored"
+    (into / "data").mkdir(parents=True)
+    status, out, said = programs.run("backup", backup, "--data-dir", data, "--json")
+    made = json.loads(out)
+    check(status == 0 and (made["log"], made["through-lsn"], made["state"]) == (log_id, lsn, state), "it says what it is", out, said)
+    check(made == json.loads((backup / "backup.json").read_text()), "and keeps that", out)
+    check(not (pathlib.Path(folder) / "backup.tmp").exists(), "under its own name only")
+    status, _, said = programs.run("backup", backup, "--data-dir", data)
+    check(status == 2 and "is not empty" in said, "a backup is not written over", status, said)
+    shutil.copytree(backup, os.path.join(folder, "taken", "data"))
+    server = Server(programs.server, os.path.join(folder, "taken"))
+    check(server.process.wait(SECONDS_MAX) == 1 and "holdfastctl restore" in server.output(), "no server starts from it", server.output())
+    status, out, said = programs.run("restore", backup, "--into", into / "data")
+    check(status == 0 and f"forked from {log_id} after LSN {lsn}" in out and state in out, "what was made", status, out, said)
+    check(state_of(programs, into / "data") == (lsn, state), "the same state under the same LSN")
+    status, _, said = programs.run("restore", backup, "--into", into / "data")
+    check(status == 2 and "not empty" in said, "nothing is written over", status, said)
+    original, restored = programs.start(folder), programs.start(into)
+    check(content(original) == content(restored), "the servers say the same")
+    check(info(restored, "forked_from_log_id", "forked_from_lsn") == [log_id, str(lsn)], "the other one says where it comes from")
+    status, _, said = programs.run("backup", folder + "/second", "--data-dir", data)
+    check(status == 2 and not os.path.exists(folder + "/second"), "not of a running server's files", status, said)
+    original.stop()
+    restored.stop()
+
+
+def forget_the_beginning(programs, server):
+    """Two snapshots later the log does not begin with LSN 1 any more."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while True:
+        with Connection(server.address) as connection:
+            if as_map(connection.ask("LOG", "SINKS"))["oldest_lsn"] > 1:
+                return
+        check(time.monotonic() < deadline, "the beginning of the log goes")
+        sell(server, "more", range(100))
+        status, out, said = programs.run("snapshot", server=server)
+        check(status == 0, "a snapshot", out, said)
+
+
+def backup_of_a_running_server(programs, folder):
+    """While it sells, and once its log begins with a snapshot: what was durable when the backup began is in it."""
+    server = programs.start(folder, "--segment-bytes", "64KiB", "--log-keep-bytes", "0", "--log-keep-age", "0")
+    sell(server, "before", range(300))
+    for round, expected_snapshot in ((1, False), (2, True)):
+        if expected_snapshot:
+            forget_the_beginning(programs, server)
+        stop = threading.Event()
+
+        def go_on(item=f"meanwhile{round}"):
+            while not stop.is_set():
+                sell(server, item, range(50))
+        seller = threading.Thread(target=go_on)
+        seller.start()
+        backup, into = os.path.join(folder, f"backup{round}"), os.path.join(folder, f"into{round}")
+        durable, = info(server, "durable_lsn")
+        status, out, said = programs.run("backup", backup, "--json", server=server)
+        stop.set()
+        seller.join()
+        made = json.loads(out) if status == 0 else {}
+        check(status == 0 and made["through-lsn"] >= int(durable), "up to what is durable", durable, status, out, said)
+        check((made["snapshot-lsn"] > 0) == expected_snapshot, "from a snapshot where the log does not reach back", out)
+        os.mkdir(into)
+        status, out, said = programs.run("restore", backup, "--into", os.path.join(into, "data"), "--json")
+        restored = json.loads(out) if status == 0 else {}
+        check(status == 0 and (restored["last-lsn"], restored["state"]) == (made["through-lsn"], made["state"]), "restored", status, out, said)
+        check(state_of(programs, os.path.join(into, "data")) == (made["through-lsn"], made["state"]), "with the same state")
+        other = programs.start(into)
+        with Connection(other.address) as connection:
+            found = connection.ask("SCARD", "{before}:buyers")
+            check(found == 300, "everything from before is there", round, found)
+        check(programs.run("verify", server=other)[0] == 0, "the law holds")
+        other.stop()
+    quiet = os.path.join(folder, "quiet")
+    check(programs.run("backup", quiet, server=server)[0] == 0, "and when nothing happens")
+    made = json.loads(pathlib.Path(quiet, "backup.json").read_text())
+    server.stop()
+    check(state_of(programs, os.path.join(folder, "data")) == (made["through-lsn"], made["state"]), "it is the state of the server")
+    status, _, said = programs.run("backup", os.path.join(folder, "none"), server=server)
+    check(status == 2 and "Connection refused" in said and not os.path.exists(os.path.join(folder, "none")), "no server, no backup", status, said)
+
+
+def restore_as_it_was(programs, folder):
+    server = programs.start(folder, "--segment-bytes", "1MiB")
+    with Connection(server.address) as connection:
+        connection.ask("ITEM", "CREATE", "i", "STOCK", 1000, "LIMIT", 0)
+        moments = []  # after so many reservations: an LSN, and a time between them and the next
+        for count in range(1, 31):
+            connection.ask("RESERVE", "i", f"u{count}")
+            seconds, micros = map(int, connection.ask("TIME"))
+            now = seconds * 1000 + micros // 1000
+            while sum(int(part) * scale for part, scale in zip(connection.ask("TIME"), (1000, 0.001))) < now + 3:
+                pass
+            moments.append((int(info(server, "durable_lsn")[0]), now + 1))
+    server.stop()
+    data, backup = os.path.join(folder, "data"), os.path.join(folder, "backup")
+    check(programs.run("backup", backup, "--data-dir", data)[0] == 0, "a backup")
+    for count in (1, 10, 29, 30):
+        lsn, time_ms = moments[count - 1]
+        iso = datetime.datetime.fromtimestamp(time_ms / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds")
+        for number, until in enumerate((lsn, time_ms, iso)):
+            into = os.path.join(folder, f"at-{count}-{number}")
+            os.mkdir(into)
+            status, out, said = programs.run("restore", backup, "--into", os.path.join(into, "data"), "--until", until, "--json")
+            check(status == 0 and json.loads(out)["last-lsn"] == lsn, "it ends there", until, status, out, said)
+            if number == 0:
+                restored = programs.start(into)
+                with Connection(restored.address) as connection:
+                    check(connection.ask("SCARD", "{i}:buyers") == count, "with what there was then", until)
+                check(programs.run("verify", server=restored)[0] == 0, "the law holds", until)
+                restored.stop()
+    status, _, said = programs.run("restore", backup, "--into", os.path.join(folder, "late"), "--until", moments[-1][0] + 1)
+    check(status == 1 and f"ends with LSN {moments[-1][0]}" in said, "an LSN that it does not have", status, said)
+    check(programs.run("restore", backup, "--into", os.path.join(folder, "late"), "--until", "yesterday")[0] == 2, "a time that is none")
+    segment = sorted(pathlib.Path(backup).glob("segment-*"))[0]
+    overwrite(segment, 3 * 4096 + 150, b"rot")
+    into = os.path.join(folder, "damaged")
+    status, _, said = programs.run("restore", backup, "--into", into)
+    check(status == 1 and f"{segment} at offset 12288: broken_body" in said, "a damaged backup is found", status, said)
+    check([name for name in os.listdir(into) if name != "lock"] == [], "and nothing is left of it", os.listdir(into))
+    check(programs.run("restore", backup, "--into", into, "--until", moments[0][0])[0] == 0, "what is before the damage can be restored")
+
+
 ALL = (verify_of_a_live_server, verify_as_a_user, verify_tells_what_is_not_right, explain_from_a_data_directory,
-       explain_tells_what_is_sound, repair_of_a_damaged_log, repair_of_every_kind_of_damage)
+       explain_tells_what_is_sound, repair_of_a_damaged_log, repair_of_every_kind_of_damage,
+       backup_and_restore_of_a_stopped_server, backup_of_a_running_server,
+       restore_as_it_was)
 
 
 def main():
