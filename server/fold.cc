@@ -21,7 +21,7 @@ class NoRecords final : public RecordSink {
 
  private:
   static RecordPosition refuse() {
-    CHECK(!"a fold makes no records");
+    CHECK(false);
     return 0;
   }
 };

@@ -131,6 +131,7 @@ Result<FoldProcess> FoldProcess::start(const FoldTask& task) {
   const FileDescriptor input(ends[1]);
   std::vector<std::string> words = arguments(task);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t pid = -1;

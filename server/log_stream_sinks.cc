@@ -48,7 +48,7 @@ void LogStream::write_sinks(Lsn oldest, RespVersion version, std::string& out) {
   };
   reply.map(6);
   text("log_id", log_id_text(log_.id));
-  text("forked_from_log_id", log_.forked_from_id == LogId() ? std::string() : log_id_text(log_.forked_from_id));
+  text("forked_from_log_id", log_.forked_from_id == kNoLogId ? std::string() : log_id_text(log_.forked_from_id));
   number("forked_from_lsn", log_.forked_from_lsn.value());
   number("oldest_lsn", oldest.value());
   number("durable_lsn", durable_.value());

@@ -67,7 +67,7 @@ void add_log(ServerStatus& status, const LogThread& log, const SinkBoard& sinks,
   const LogStatus& state = log.status();
   const LogIdentity& identity = log.identity();
   status.log_id = log_id_text(identity.id);
-  status.forked_from_log_id = identity.forked_from_id == LogId() ? "" : log_id_text(identity.forked_from_id);
+  status.forked_from_log_id = identity.forked_from_id == kNoLogId ? "" : log_id_text(identity.forked_from_id);
   status.forked_from_lsn = identity.forked_from_lsn;
   const SinkBoard::Entry* slowest = sinks.slowest();
   status.sinks = sinks.sinks.size();

@@ -8,7 +8,11 @@
 namespace holdfast {
 
 using LogId = std::array<std::uint8_t, 16>;
+/// No log's.
+inline constexpr LogId kNoLogId{};
 using LogSecret = std::array<std::uint8_t, 16>;
+/// None: of a backup, whose secret is not told.
+inline constexpr LogSecret kNoSecret{};
 
 /// What every segment of a log repeats.
 struct LogIdentity {

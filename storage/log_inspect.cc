@@ -34,7 +34,7 @@ std::string segment_line(const SegmentHeader& header, bool as_json) {
   line["predecessor-last-lsn"] = header.predecessor.last_lsn.value();
   line["predecessor-bytes"] = header.predecessor.length_bytes;
   line["predecessor-sum"] = fmt::format("{:016x}", header.predecessor.sum);
-  if (header.log.forked_from_id != LogId()) {
+  if (header.log.forked_from_id != kNoLogId) {
     line["forked-from"] = hex(header.log.forked_from_id);
     line["forked-from-lsn"] = header.log.forked_from_lsn.value();
   }

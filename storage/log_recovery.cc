@@ -165,7 +165,7 @@ Result<void> Opening::read_header(std::size_t index) {
   if (!block) return refuse(RecoveryRow::read_failed, block.error().code(), path_of(number), 0, block.error().text());
   auto header = read_segment_header(*block);
   if (!header) return drop_unused(index, header.error());
-  if (header->log.secret == LogSecret()) {
+  if (header->log.secret == kNoSecret) {
     return refuse(RecoveryRow::foreign_file, ErrorCode::foreign, path_of(number), 0,
                   "it is a backup's; holdfastctl restore makes a data directory of it");
   }
@@ -219,7 +219,7 @@ OpenMode Opening::mode_of(std::size_t index) const noexcept {
 }
 
 Lsn Opening::floor() const noexcept {
-  const bool of_this_log = s_.settings.floor_log == LogId() || s_.settings.floor_log == s_.identity.id;
+  const bool of_this_log = s_.settings.floor_log == kNoLogId || s_.settings.floor_log == s_.identity.id;
   const Lsn snapshot = s_.directory.snapshots.empty() ? Lsn() : s_.directory.snapshots.back();
   return std::max({of_this_log ? s_.settings.floor : Lsn(), snapshot, s_.mark ? s_.mark->durable_lsn : Lsn()});
 }

@@ -51,7 +51,7 @@ Lsn SinkRegistry::floor() const noexcept {
 
 Result<void> SinkRegistry::attach(const LogIdentity& log, const std::function<void(std::string_view)>& notice) {
   const bool same = state_.log_id == log.id || state_.sinks.empty();
-  if (!same && (log.forked_from_id == LogId() || state_.log_id != log.forked_from_id)) {
+  if (!same && (log.forked_from_id == kNoLogId || state_.log_id != log.forked_from_id)) {
     return Error::format(ErrorCode::foreign, "{}: its sinks are those of another log", sinks_path(directory_));
   }
   if (!same) {
@@ -124,7 +124,7 @@ Result<void> SinkRegistry::drop(std::string_view name, std::chrono::nanoseconds 
 }
 
 Result<void> SinkRegistry::replace(Sinks next, std::chrono::nanoseconds boot) {
-  CHECK(next.log_id != LogId());
+  CHECK(next.log_id != kNoLogId);
   if (retry_.waiting(boot)) {
     const auto wait = std::chrono::duration_cast<Millis>(retry_.due() - boot);
     return Error::format(ErrorCode::io_failed, "the sinks could not be kept, in {} ms they may be: {}", wait.count(),

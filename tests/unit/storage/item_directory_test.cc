@@ -66,7 +66,8 @@ TEST_CASE("item directory: versions that follow one another without end do not a
   CHECK(items.size() <= 2);
 }
 
-TEST_CASE("item directory: of what a snapshot tells, all but the newest version of a name end with their last records") {
+TEST_CASE(
+    "item directory: of what a snapshot tells, all but the newest version of a name end with their last records") {
   ItemDirectory items;
   items.note(ItemNumber(3), "i", ItemVersion(3), Lsn(30));
   items.note(ItemNumber(1), "i", ItemVersion(1), Lsn(10));
