@@ -42,7 +42,7 @@ class SinkRegistry {
   /// log is not durable so far, which is kept), io_failed, no_space.
   Result<void> acknowledge(const SinkAck& ack, Lsn durable, WallTime wall, std::chrono::nanoseconds boot);
   /// Forgets a sink, durably. Errors: err when there is none, else as above.
-  Result<void> drop(std::string_view sink, std::chrono::nanoseconds boot);
+  Result<void> drop(std::string_view name, std::chrono::nanoseconds boot);
   /// Writes the file again once it may after it could not be written. True when it was.
   bool retry(std::chrono::nanoseconds boot);
   /// When retry() has something to do; the maximum for never.

@@ -18,7 +18,6 @@ namespace holdfast {
 namespace {
 
 namespace json = boost::json;
-namespace fs = std::filesystem;
 
 constexpr int kFormat = 1;
 

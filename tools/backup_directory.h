@@ -52,7 +52,7 @@ class BackupDirectory {
 
 /// 32 hexadecimal digits; the other way round.
 std::string hex(const LogId& id);
-std::optional<LogId> log_id_of(std::string_view hex);
+std::optional<LogId> log_id_of(std::string_view digits);
 std::string hex(const StateHash& state);
 
 }  // namespace holdfast

@@ -3,7 +3,7 @@
 
 #include "tools/bench_sale.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }
 

@@ -55,13 +55,13 @@ void show_counters(json::object& to, const Counters& counters) {
 
 }  // namespace
 
-json::object& UnitStory::tell(const RecordStamp& stamp, std::string_view event, std::string what) {
+json::object& UnitStory::tell(const RecordStamp& stamp, std::string_view event, std::string_view what) {
   json::object shown;
   shown["lsn"] = stamp.lsn.value();
   shown["time"] = iso_time(stamp.wall);
   if (stamp.sequence > Sequence()) shown["sequence"] = stamp.sequence.value();
   shown["event"] = std::string(event);
-  shown["what"] = std::move(what);
+  shown["what"] = json::string(what);
   events_.push_back({stamp.item, std::move(shown)});
   return events_.back().shown;
 }

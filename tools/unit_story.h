@@ -39,7 +39,7 @@ class UnitStory final : public RecordVisitor {
     ItemNumber number;
     boost::json::object shown;
   };
-  boost::json::object& tell(const RecordStamp& stamp, std::string_view event, std::string what);
+  boost::json::object& tell(const RecordStamp& stamp, std::string_view event, std::string_view what);
   void tell_of_version(const RecordStamp& stamp, const ItemRecord& record);
   std::string meaning(const RecordStamp& stamp, const ReservationRecord& record) const;
 

@@ -51,7 +51,7 @@ struct Reader {
   ShardedBench bench{std::uint16_t{1}, tape, inventory_settings()};
   ShardedReplay replay{bench.inventories()};
 
-  Items items() { return items_as_text(bench.inventories()); }
+  Items items() const { return items_as_text(bench.inventories()); }
 };
 
 struct Started {

@@ -24,7 +24,7 @@ using Contents = std::map<std::string, std::vector<std::byte>>;
 Contents contents_of(const SimulatedDisk& disk, const std::string& directory) {
   Contents contents;
   for (const std::string& name : disk.names_in(directory)) {
-    if (name != "lock") contents[name] = disk.contents(directory + "/" + name);
+    if (name != "lock") contents[name] = disk.contents(fmt::format("{}/{}", directory, name));
   }
   return contents;
 }
