@@ -1,7 +1,7 @@
 #include "server/fold.h"
 
 #include "server/inventory_snapshot.h"
-#include "storage/log_scan.h"
+#include "storage/log_walk.h"
 #include "storage/record_reader.h"
 #include "storage/snapshot_choice.h"
 #include "storage/snapshot_writer.h"
@@ -104,9 +104,10 @@ Result<void> Folder::save(SnapshotVisitor& to, Lsn oldest) const {
 
 class Fold {
  public:
-  Fold(FileSystem& files, const std::string& directory, const SegmentHeader& first)
-      : files_(files), directory_(directory), first_(first), folder_(first.log.secret) {
-    header_.log = first.log;
+  /// `begin`: where the log begins.
+  Fold(FileSystem& files, const std::string& directory, const LogWalk& begin)
+      : files_(files), log_{directory, begin.identity(), begin.first_lsn()}, folder_(log_.log.secret) {
+    header_.log = log_.log;
   }
 
   Result<void> read_snapshot(const std::vector<Lsn>& snapshots);
@@ -116,16 +117,17 @@ class Fold {
   const FoldReport& report() const noexcept { return report_; }
 
  private:
+  Error ended_early(const LogWalk& walk, Lsn through) const;
+
   FileSystem& files_;
-  const std::string& directory_;
-  const SegmentHeader first_;
+  const LogExtent log_;
   Folder folder_;
   SnapshotHeader header_;
   FoldReport report_;
 };
 
 Result<void> Fold::read_snapshot(const std::vector<Lsn>& snapshots) {
-  auto last = choose_snapshot(files_, {directory_, first_.log, first_.first_lsn}, snapshots, {});
+  auto last = choose_snapshot(files_, log_, snapshots, {});
   if (!last) return last.error();
   if (!*last) return {};
   const auto totals = (*last)->read(folder_);
@@ -135,16 +137,19 @@ Result<void> Fold::read_snapshot(const std::vector<Lsn>& snapshots) {
   return {};
 }
 
+/// Up to the last batch that ends with `through` or before. That the log has no such batch, though `through` is durable, is
+/// an error: nothing behind it is looked at.
 Result<void> Fold::read_log(Lsn through) {
-  auto scan = LogScan::open(files_, directory_, header_.lsn.next());
-  if (!scan) return scan.error();
-  for (;;) {
-    const auto batch = scan->next(through);
-    if (!batch) return batch.error();
-    if (!*batch) return {};
-    const BatchHeader& read = (*batch)->header;
+  auto walk = LogWalk::open(files_, log_.directory, header_.lsn.next());
+  if (!walk) return walk.error();
+  while (header_.lsn < through) {
+    const LogWalk::Step step = walk->next();
+    if (step == LogWalk::Step::segment) continue;
+    if (step == LogWalk::Step::end) return ended_early(*walk, through);
+    const BatchHeader& read = walk->batch().header;
+    if (read.last_lsn() > through) return {};
     if (read.last_lsn() <= report_.lsn) continue;
-    const auto applied = read_records({(*batch)->body, read.first_lsn, read.count, report_.lsn}, folder_);
+    const auto applied = read_records({walk->batch().body, read.first_lsn, read.count, report_.lsn}, folder_);
     if (!applied) return applied.error();
     report_.records += applied->visited;
     header_.lsn = read.last_lsn();
@@ -152,16 +157,23 @@ Result<void> Fold::read_log(Lsn through) {
     header_.clocks = read.clocks;
     header_.state = read.state;
   }
+  return {};
+}
+
+Error Fold::ended_early(const LogWalk& walk, Lsn through) const {
+  if (walk.unsound()) return *walk.unsound();
+  return Error::format(ErrorCode::damaged, "the log of {} ends with LSN {}, before {}", log_.directory,
+                       header_.lsn.value(), through.value());
 }
 
 Result<void> Fold::write() {
   if (folder_.seal() != header_.state) {
     return Error::format(ErrorCode::damaged, "the log of {} does not lead to the state that it says at LSN {}",
-                         directory_, header_.lsn.value());
+                         log_.directory, header_.lsn.value());
   }
-  auto writer = SnapshotWriter::begin(files_, directory_, header_);
+  auto writer = SnapshotWriter::begin(files_, log_.directory, header_);
   if (!writer) return writer.error();
-  HOLDFAST_TRY(folder_.save(**writer, first_.first_lsn));
+  HOLDFAST_TRY(folder_.save(**writer, log_.first));
   HOLDFAST_TRY((*writer)->publish());
   report_.lsn = header_.lsn;
   report_.bytes = (*writer)->bytes();
@@ -174,10 +186,10 @@ Result<void> Fold::write() {
 Result<FoldReport> fold_log(FileSystem& files, const std::string& directory, Lsn through) {
   auto found = look_at_directory(files, directory);
   if (!found) return found.error();
-  const auto begin = LogScan::open(files, directory, Lsn(1));
+  const auto begin = LogWalk::open(files, directory);
   if (!begin) return begin.error();
   std::erase_if(found->snapshots, [&](Lsn lsn) { return lsn > through; });
-  Fold fold(files, directory, begin->first());
+  Fold fold(files, directory, *begin);
   HOLDFAST_TRY(fold.read_snapshot(found->snapshots));
   HOLDFAST_TRY(fold.read_log(through));
   if (fold.has_news()) HOLDFAST_TRY(fold.write());

@@ -78,9 +78,8 @@ void LogStream::make_board() {
   }
   if (retention_level(board->held_bytes, board->held_bytes_max) == RetentionLevel::full) {
     board->overloaded = fmt::format(
-        "sink {} has acknowledged LSN {} and keeps {} bytes of the log, log-max-bytes is {}; it has to go on, or LOG "
-        "SINKS "
-        "DROP {} CONFIRM",
+        "sink {} has acknowledged LSN {} and keeps {} bytes of the log, log-max-bytes is {}; it has to go on, or "
+        "LOG SINKS DROP {} CONFIRM",
         board->slowest()->name, board->slowest()->acked.value(), board->held_bytes, board->held_bytes_max,
         board->slowest()->name);
   }

@@ -4,16 +4,13 @@ namespace holdfast {
 namespace {
 
 /// Takes item records alone.
-class Learner final : public RecordVisitor {
+class Learner final : public RecordAcceptor {
  public:
   explicit Learner(ItemDirectory& directory) noexcept : directory_(directory) {}
   Result<void> on_item(const RecordStamp& stamp, const ItemRecord& record) override {
     directory_.learn(stamp, record);
     return {};
   }
-  Result<void> on_reservation(const RecordStamp&, const ReservationRecord&) override { return {}; }
-  Result<void> on_forget(const RecordStamp&, const ForgetRecord&) override { return {}; }
-  Result<void> on_default_returns(const RecordStamp&, const DefaultReturnsRecord&) override { return {}; }
 
  private:
   ItemDirectory& directory_;

@@ -56,19 +56,10 @@ std::string batch_line(const FoundBatch& batch, bool as_json) {
   return render(line, as_json);
 }
 
-/// Counts nothing, accepts everything.
-class Acceptor final : public RecordVisitor {
- public:
-  Result<void> on_item(const RecordStamp&, const ItemRecord&) override { return {}; }
-  Result<void> on_reservation(const RecordStamp&, const ReservationRecord&) override { return {}; }
-  Result<void> on_forget(const RecordStamp&, const ForgetRecord&) override { return {}; }
-  Result<void> on_default_returns(const RecordStamp&, const DefaultReturnsRecord&) override { return {}; }
-};
-
 Result<RecoveredLog> read_whole(LogRecovery& recovery) {
   SnapshotAcceptor snapshot;
   if (const auto restored = recovery.restore(snapshot); !restored) return restored.error();
-  Acceptor records;
+  RecordAcceptor records;
   return recovery.replay(records);
 }
 

@@ -153,6 +153,15 @@ class RecordVisitor {
 /// "LOAD", "RESERVE" ... as listings and streams show them.
 std::string_view event_name(ItemEvent event) noexcept;
 std::string_view event_name(ReservationEvent event) noexcept;
+/// Takes whatever comes.
+class RecordAcceptor : public RecordVisitor {
+ public:
+  Result<void> on_item(const RecordStamp&, const ItemRecord&) override { return {}; }
+  Result<void> on_reservation(const RecordStamp&, const ReservationRecord&) override { return {}; }
+  Result<void> on_forget(const RecordStamp&, const ForgetRecord&) override { return {}; }
+  Result<void> on_default_returns(const RecordStamp&, const DefaultReturnsRecord&) override { return {}; }
+};
+
 /// "DRAFT", "RESERVED" ... as replies show them; "item", "sale" for a scope.
 std::string_view state_name(ItemState state) noexcept;
 std::string_view state_name(ReservationState state) noexcept;

@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import re
-import select
 import shutil
 import statistics
 import subprocess
@@ -27,6 +26,7 @@ sys.path[:0] = [str(TESTS / "crash"), str(TESTS / "system")]
 from holdfastd_test import Server, check  # noqa: E402
 from machine import free_port  # noqa: E402
 from resp import Connection, encode  # noqa: E402
+from shards import eventually  # noqa: E402
 
 RATE, USERS, MEMORY_MAX, PATIENCE_SECONDS = 20_000, 40_000, 2.2, 600
 NEVER = ("--snapshot-log-bytes", "1024GiB", "--snapshot-every", "30d")
@@ -36,13 +36,6 @@ SPIN = "import os\nos.nice(19)\nwhile True: pass"
 def info(server):
     with Connection(server.address) as connection:
         return dict(line.split(":", 1) for line in connection.ask("INFO").decode().splitlines() if ":" in line)
-
-
-def eventually(condition):
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        check(time.monotonic() < deadline, "it comes to an end")
-        select.select([], [], [], 0.02)
 
 
 def fill(options, server):
@@ -62,11 +55,10 @@ def sale(options, server, seed):
 
 
 def beside_a_snapshot(options, server, seed):
-    made = int(info(server)["rdb_saves"])
-    with Connection(server.address) as connection:
-        connection.ask("BGSAVE")
-    figures = sale(options, server, seed)
-    eventually(lambda: int(info(server)["rdb_saves"]) > made)
+    with subprocess.Popen([options.build / "bin" / "holdfastctl", "--server", f"127.0.0.1:{server.port}", "snapshot"],
+                          stdout=subprocess.DEVNULL) as snapshot:
+        figures = sale(options, server, seed)
+    check(snapshot.returncode == 0, "the snapshot is made")
     return figures
 
 
@@ -102,32 +94,26 @@ def start_ms(options, folder):
     """As the server's own line says, when it is ready."""
     server = Server(options.build / "bin" / "holdfastd", folder, *NEVER)
     server.ready()
-    eventually(lambda: "ready on" in server.output())
+    eventually(lambda: "ready on" in server.output(), "it says that it is ready")
     line = server.output()
     server.process.kill()
     server.process.wait()
     return int(re.search(r"records in (\d+) ms", line)[1])
 
 
-def redis_start_seconds(options, folder, *flags):
+def redis_start(folder, *flags):
+    """The process, its address, and seconds until it had loaded all."""
     port, began = free_port(), time.monotonic()
-    redis = subprocess.Popen(["redis-server", "--port", str(port), "--dir", folder, "--save", "", *flags], stdout=subprocess.DEVNULL)
-    address = ("127.0.0.1", port)
-
-    def loaded():
-        try:
-            with Connection(address) as connection:
-                return connection.ask("SCARD", "big:buyers") in (0, options.reservations)
-        except Exception:  # not there yet
-            return False
-    eventually(loaded)
-    return redis, address, time.monotonic() - began
+    redis = subprocess.Popen(["redis-server", "--port", str(port), "--dir", folder, "--save", "", *flags], stdout=subprocess.PIPE,
+                             text=True)
+    check(any("Ready to accept connections" in line for line in redis.stdout), "redis-server starts")
+    return redis, ("127.0.0.1", port), time.monotonic() - began
 
 
 def redis_starts(options, folder):
     """Seconds of a start from its RDB and from its AOF, written command by command."""
-    redis, address, _ = redis_start_seconds(options, folder, "--appendonly", "yes", "--aof-use-rdb-preamble", "no",
-                                            "--auto-aof-rewrite-percentage", "0")
+    redis, address, _ = redis_start(folder, "--appendonly", "yes", "--aof-use-rdb-preamble", "no",
+                                    "--auto-aof-rewrite-percentage", "0")
     with Connection(address, PATIENCE_SECONDS) as connection:
         for begin in range(0, options.reservations, 10_000):
             part = range(begin, min(begin + 10_000, options.reservations))
@@ -139,7 +125,9 @@ def redis_starts(options, folder):
     redis.wait()
     found = []
     for flags in (("--appendonly", "no"), ("--appendonly", "yes")):
-        redis, _, seconds = redis_start_seconds(options, folder, *flags)
+        redis, address, seconds = redis_start(folder, *flags)
+        with Connection(address) as connection:
+            check(connection.ask("SCARD", "big:buyers") == options.reservations, "all is there")
         redis.kill()
         redis.wait()
         found.append(seconds)

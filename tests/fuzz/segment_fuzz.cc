@@ -1,9 +1,14 @@
-// Any bytes as a segment's file and as a mark: the readers come back, with records or a refusal.
+// Any bytes as a segment's file, a mark, a snapshot and the file of the sinks: the readers come back, with what stands there
+// or a refusal.
 #include "storage/mark_reader.h"
 #include "storage/record_reader.h"
 #include "storage/recovery_tail.h"
 #include "storage/segment_writer.h"
+#include "storage/sinks_reader.h"
+#include "storage/snapshot_entries.h"
+#include "storage/snapshot_reader.h"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -51,20 +56,12 @@ class BytesFileSystem final : public FileSystem {
   std::span<const std::byte> bytes_;
 };
 
-class Acceptor final : public RecordVisitor {
- public:
-  Result<void> on_item(const RecordStamp&, const ItemRecord&) override { return {}; }
-  Result<void> on_reservation(const RecordStamp&, const ReservationRecord&) override { return {}; }
-  Result<void> on_forget(const RecordStamp&, const ForgetRecord&) override { return {}; }
-  Result<void> on_default_returns(const RecordStamp&, const DefaultReturnsRecord&) override { return {}; }
-};
-
 void read_segment(std::span<const std::byte> bytes, const SegmentHeader& header) {
   BytesFileSystem files(bytes);
   auto window = FileWindow::open(files, "segment", OpenMode::read);
   if (!window) std::abort();
   SegmentReader reader(*window, header);
-  Acceptor acceptor;
+  RecordAcceptor acceptor;
   for (;;) {
     const auto found = reader.next();
     if (!found) std::abort();
@@ -80,10 +77,19 @@ void read_segment(std::span<const std::byte> bytes, const SegmentHeader& header)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  Acceptor acceptor;
+  RecordAcceptor acceptor;
   // As the body of a sound batch: sums keep a fuzzer from getting that far.
   (void)read_records({bytes, Lsn(1), 8, Lsn()}, acceptor);
   (void)newest_mark(bytes);
+  (void)decode_sinks(bytes);
+  (void)read_snapshot_header(bytes);
+  // As the entries of a snapshot's chunk, and behind what any snapshot begins with.
+  SnapshotAcceptor state;
+  (void)SnapshotEntries(state).read(bytes);
+  SnapshotEntries entries(state);
+  constexpr std::array<std::byte, 3> kLogEntry = {std::byte{0x01}, std::byte{0}, std::byte{9}};
+  if (!entries.read(kLogEntry)) std::abort();
+  (void)entries.read(bytes);
   if (size >= kBlockBytes) {
     if (const auto header = read_segment_header(bytes.first(kBlockBytes))) read_segment(bytes, *header);
   }

@@ -15,13 +15,6 @@ LogSettings log_settings() {
   return settings;
 }
 
-Inventory::Settings inventory_settings() {
-  Inventory::Settings settings;
-  settings.ended_max = 3;
-  settings.ended_retention = Millis(5'000);
-  return settings;
-}
-
 /// The same disk with nothing but the log.
 SimulatedDisk without_snapshots(const SimulatedDisk& disk) {
   SimulatedDisk bare(disk);
@@ -34,7 +27,7 @@ SimulatedDisk without_snapshots(const SimulatedDisk& disk) {
 Result<void> LogWriter::open() {
   auto recovery = LogRecovery::open(disk_, clock_, random_, log_settings());
   if (!recovery) return recovery.error();
-  bench_ = std::make_unique<ShardedBench>(std::uint16_t{1}, tape_, inventory_settings());
+  bench_ = std::make_unique<ShardedBench>(std::uint16_t{1}, tape_, history_settings());
   ShardedReplay replay(bench_->inventories());
   if (const auto restored = (*recovery)->restore(replay); !restored) return restored.error();
   const auto replayed = (*recovery)->replay(replay.visitor());
@@ -75,7 +68,7 @@ Started start(FileSystem& files, const std::string& directory, std::uint16_t sha
   auto recovery = LogRecovery::open(files, clock, random, settings);
   if (!recovery) return started.refusal = said(recovery), started;
   RecordTape tape;
-  ShardedBench bench(shards, tape, inventory_settings());
+  ShardedBench bench(shards, tape, history_settings());
   ShardedReplay replay(bench.inventories());
   const auto restored = (*recovery)->restore(replay);
   if (!restored) return started.refusal = said(restored), started;

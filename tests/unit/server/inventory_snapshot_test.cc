@@ -20,13 +20,6 @@ constexpr std::uint64_t kRounds = test::rounds_here(200);
 constexpr std::uint64_t kCommandsMax = 250;
 constexpr std::uint16_t kShardsMax = 4;
 
-Inventory::Settings settings() {
-  Inventory::Settings settings;
-  settings.ended_max = 3;
-  settings.ended_retention = Millis(5'000);
-  return settings;
-}
-
 Result<void> save(const Inventory& inventory, SnapshotVisitor& to) {
   HOLDFAST_TRY(to.on_log({inventory.item_number_max(), inventory.returns_held_by_default()}));
   HOLDFAST_TRY(save_names(inventory, to));
@@ -36,7 +29,7 @@ Result<void> save(const Inventory& inventory, SnapshotVisitor& to) {
 /// One inventory and shards that took its state over, told the same: the same replies and the same state.
 class Pair {
  public:
-  Pair(const Inventory& from, std::uint16_t count) : shards_(count, tape_, settings()) {
+  Pair(const Inventory& from, std::uint16_t count) : shards_(count, tape_, history_settings()) {
     ShardedReplay replay(shards_.inventories());
     REQUIRE(save(from, replay).has_value());
     replay.finish();
@@ -57,7 +50,7 @@ class Pair {
 void run_history(std::uint64_t seed) {
   simulation::Dice dice(seed);
   RecordTape tape;
-  ShardedBench live(1, tape, settings());
+  ShardedBench live(1, tape, history_settings());
   std::unique_ptr<Pair> taken;
   const std::uint64_t at = dice.below(kCommandsMax);
   std::uint64_t version = 1;

@@ -8,6 +8,13 @@
 
 namespace holdfast::testing {
 
+Inventory::Settings history_settings() {
+  Inventory::Settings settings;
+  settings.ended_max = 3;
+  settings.ended_retention = Millis(5'000);
+  return settings;
+}
+
 std::string random_history_line(simulation::Dice& dice, std::uint64_t version) {
   const auto item = [&] { return std::string(kHistoryItems[dice.below(std::size(kHistoryItems))]); };
   const auto key = [&] { return view_key_text(item(), dice.chance(2, 3) ? KeyKind::stock : KeyKind::buyers); };

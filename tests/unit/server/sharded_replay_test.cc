@@ -23,13 +23,6 @@ constexpr std::uint16_t kShardsMax = 4;
 constexpr std::uint64_t kPhases = 3;
 constexpr std::uint64_t kCommands = 120;
 
-Inventory::Settings settings() {
-  Inventory::Settings settings;
-  settings.ended_max = 3;
-  settings.ended_retention = Millis(5'000);
-  return settings;
-}
-
 /// What LOAD records say: no number twice, each above those of the runs before.
 void check_numbers(const RecordTape& tape) {
   std::set<std::uint64_t> numbers;
@@ -43,7 +36,7 @@ void check_numbers(const RecordTape& tape) {
 /// The tape read by a number of shards shows what `live` shows.
 void check_replayed(ShardedBench& live, RecordTape& tape, std::uint16_t count) {
   CAPTURE(count);
-  ShardedBench replayed(count, tape, settings());
+  ShardedBench replayed(count, tape, history_settings());
   replayed.set_now(live.now());
   REQUIRE(replayed.hash() == live.hash());
   ItemNumber highest;
@@ -75,8 +68,8 @@ void run_history(std::uint64_t seed) {
   std::uint64_t version = 1;
   Now now{hold_time(1'000'000), wall_time(1'800'000'000'000), {}};
   for (std::uint64_t phase = 0; phase < kPhases; ++phase) {
-    ShardedBench live(static_cast<std::uint16_t>(1 + dice.below(kShardsMax)), tape, settings());
-    ShardedBench single(1, single_tape, settings());
+    ShardedBench live(static_cast<std::uint16_t>(1 + dice.below(kShardsMax)), tape, history_settings());
+    ShardedBench single(1, single_tape, history_settings());
     const RespVersion resp = dice.chance(1, 2) ? RespVersion::resp3 : RespVersion::resp2;
     live.set_version(resp);
     single.set_version(resp);
@@ -114,7 +107,7 @@ void run_history(std::uint64_t seed) {
 /// What a replay of records 0..i-1 and then of one other says to that one.
 std::string refusal(const RecordTape& tape, std::size_t i, std::size_t other, std::uint16_t count) {
   RecordTape nothing;
-  ShardedBench bench(count, nothing, settings());
+  ShardedBench bench(count, nothing, history_settings());
   // Sharded once more, since the bench's own has read its tape already.
   ShardedReplay replay(bench.inventories());
   for (std::size_t k = 0; k < i; ++k) REQUIRE(tape.play_one(k, replay.visitor()).has_value());
@@ -136,7 +129,7 @@ TEST_CASE("sharded replay: any number of shards reads what any number wrote, and
 
 TEST_CASE("sharded replay: a record out of place is refused as one inventory refuses it") {
   RecordTape tape;
-  ShardedBench bench(3, tape, settings());
+  ShardedBench bench(3, tape, history_settings());
   for (const char* line :
        {"ITEM CREATE a STOCK 5 LIMIT 0", "ITEM CREATE b STOCK 5 LIMIT 0", "ITEM CREATE c STOCK 5", "RESERVE a u",
         "RESERVE b u", "ITEM CLOSE c", "ITEM LOAD c VERSION 7 STOCK 2", "ITEM RETURNS * HOLD", "RELEASE a u",
