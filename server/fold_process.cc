@@ -26,15 +26,16 @@ extern char** environ;
 namespace holdfast {
 namespace {
 
-constexpr int kLowestPriority = 19;
-constexpr int kIdleIoClass = 3 << 13;  // IOPRIO_CLASS_IDLE
-constexpr int kWhoProcess = 1;         // IOPRIO_WHO_PROCESS
+// Low, but it goes on where the server leaves nothing idle: else the log would grow for as long as a sale is busy.
+constexpr int kLowPriority = 10;                  // a tenth of what a thread of the server gets
+constexpr int kLastOfBestEffort = (2 << 13) | 7;  // IOPRIO_CLASS_BE
+constexpr int kWhoProcess = 1;                    // IOPRIO_WHO_PROCESS
 constexpr std::size_t kWordsMax = 400;
 
 /// None of these is worth more than a try: a container may forbid each.
 void become_humble() {
-  static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLowestPriority));
-  static_cast<void>(::syscall(SYS_ioprio_set, kWhoProcess, 0, kIdleIoClass));
+  static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLowPriority));
+  static_cast<void>(::syscall(SYS_ioprio_set, kWhoProcess, 0, kLastOfBestEffort));
   if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "we")) {
     static_cast<void>(std::fputs("1000", file));
     std::fclose(file);

@@ -30,7 +30,7 @@ from shards import eventually  # noqa: E402
 
 RATE, USERS, MEMORY_MAX, PATIENCE_SECONDS = 20_000, 40_000, 2.2, 600
 NEVER = ("--snapshot-log-bytes", "1024GiB", "--snapshot-every", "30d")
-SPIN = "import os\nos.nice(19)\nwhile True: pass"
+SPIN = "import os\nos.nice(10)\nwhile True: pass"
 
 
 def info(server):

@@ -136,7 +136,7 @@ def redis_cli_reads_it(program, folder):
 
 def on_disk(folder):
     """The batches of all segments, as bytes; each segment as far as the next one's header says that it goes."""
-    found = b""
+    found = bytearray()
     segments = [path.read_bytes() for path in sorted((pathlib.Path(folder) / "data").glob("segment-??????????"))]
     for bytes_of, successor in zip(segments, segments[1:] + [b""]):
         at = BLOCK
@@ -144,8 +144,9 @@ def on_disk(folder):
         while at < until and bytes_of[at:at + 4] == b"HFBT":
             body, = struct.unpack_from("<I", bytes_of, at + 44)
             end = at + -(-(128 + body) // BLOCK) * BLOCK
-            found, at = found + bytes_of[at:end], end
-    return found
+            found += bytes_of[at:end]
+            at = end
+    return bytes(found)
 
 
 def log_read_gives_what_the_files_hold(program, folder):
@@ -348,7 +349,7 @@ class Watched(threading.Thread):
 
     def __init__(self, address, after):
         super().__init__()
-        self.address, self.after, self.seen, self.batches, self.read = address, after, [], b"", after
+        self.address, self.after, self.seen, self.batches, self.read = address, after, [], bytearray(), after
         self.sent, self.moved = 0, threading.Condition()
         self.start()
 

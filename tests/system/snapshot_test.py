@@ -134,13 +134,10 @@ def snapshots_are_made_as_the_log_grows(program, folder):
     with Connection(server.address) as connection:
         create(connection, ["a"], "STOCK", 1000000, "LIMIT", 0)
         begin = 0
-
-        def more():
-            nonlocal begin
-            sell(connection, ["a"], begin, 500)
-            begin += 500
-            return int(info(connection)["rdb_saves"]) >= 3
-        eventually(more, "three snapshots")
+        for made in range(1, 4):
+            sell(connection, ["a"], begin, 1000)
+            begin += 1000
+            eventually(lambda: int(info(connection)["rdb_saves"]) >= made, "a snapshot is made", made)
         for _ in range(2):
             sell(connection, ["a"], begin, 1)
             begin += 1
