@@ -23,6 +23,9 @@ namespace holdfast {
 /// What RESERVE came to. `slot` is the reservation made or found by its id, or, at limit_reached and if DETAILS are
 /// asked for, the user's newest live one; `owner` is the item whose slot it is (maybe another item of the sale then).
 struct ReserveAnswer {
+  ReserveAnswer(ReserveOutcome how, const Item* whose) : outcome(how), owner(whose) {}
+  ReserveAnswer(ReserveOutcome how, const Item* whose, RowSlot where) : outcome(how), owner(whose), slot(where) {}
+
   ReserveOutcome outcome{};
   const Item* owner = nullptr;
   std::optional<RowSlot> slot{};
@@ -247,12 +250,15 @@ class Inventory final : public RecordVisitor {
   // Making changes: decide -> record -> sink -> apply.
   RecordStamp stamp_next(const Item& item, const Now& now) const;
   Counters after(const Item& item, ReservationEvent event, std::int64_t quantity, bool write_off) const noexcept;
-  Result<RowSlot> change(Item& item, std::optional<RowSlot> slot, ReservationRecord record, const Now& now);
+  // On the way of each reservation nothing is copied right after its parts were written: such a copy waits until all that the
+  // thread wrote before has reached the cache.
+  Result<RowSlot> change(Item& item, const std::optional<RowSlot>& slot, ReservationRecord&& record, const Now& now);
   Result<void> change(Item& item, ItemRecord record, const Now& now);
   ReservationRecord record_of(const Item& item, RowSlot slot, ReservationEvent event) const;
   ItemRecord record_of(const Item& item, ItemEvent event) const;
   Result<void> fence_if_broken(Item& item, const Counters& after, std::int64_t total_after, const Now& now);
-  RowSlot apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp, const ReservationRecord& record);
+  RowSlot apply(Item& item, const std::optional<RowSlot>& slot, const RecordStamp& stamp,
+                const ReservationRecord& record);
   void apply(Item& item, const ItemRecord& record);
   Item& apply_load(const RecordStamp& stamp, const ItemRecord& record);
   NamedItem& make_name(std::string_view name);

@@ -75,25 +75,26 @@ bool Inventory::is_valid(const ItemDefinition& definition) noexcept {
          definition.sale.size() <= kLabelBytesMax && definition.product.size() <= kLabelBytesMax;
 }
 
-RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordStamp& stamp,
+RowSlot Inventory::apply(Item& item, const std::optional<RowSlot>& slot, const RecordStamp& stamp,
                          const ReservationRecord& record) {
   ItemRows& rows = *item.rows;
+  RowSlot changed = slot.value_or(RowSlot());
   const auto end = [&](ReservationState state) {
-    if (item.sale != nullptr) item.sale->remove(record.user, item.number, *slot, record.quantity.value());
-    rows.end(*slot, state, stamp.hold, stamp.sequence);
+    if (item.sale != nullptr) item.sale->remove(record.user, item.number, changed, record.quantity.value());
+    rows.end(changed, state, stamp.hold, stamp.sequence);
     wake_at(item, rows.ended_count() > ended_max(item) ? stamp.hold : stamp.hold + settings_.ended_retention);
   };
   switch (record.event) {
     case ReservationEvent::reserve:
-      slot =
+      changed =
           rows.reserve({record.id, record.user, record.quantity.value(), stamp.hold, record.deadline, record.exclusive},
                        stamp.sequence);
       break;
     case ReservationEvent::confirm:
-      rows.confirm(*slot, stamp.sequence);
+      rows.confirm(changed, stamp.sequence);
       break;
     case ReservationEvent::resume:
-      rows.resume(*slot, stamp.sequence);
+      rows.resume(changed, stamp.sequence);
       break;
     case ReservationEvent::release:
       end(ReservationState::released);
@@ -105,18 +106,18 @@ RowSlot Inventory::apply(Item& item, std::optional<RowSlot> slot, const RecordSt
       end(ReservationState::refunded);
       break;
     case ReservationEvent::extend:
-      rows.extend(*slot, *record.deadline, stamp.sequence);
+      rows.extend(changed, *record.deadline, stamp.sequence);
       break;
   }
   const bool became_live = record.event == ReservationEvent::reserve || record.event == ReservationEvent::resume;
   if (became_live && item.sale != nullptr) {
-    item.sale->add(record.user, item.number, *slot, record.quantity.value());
+    item.sale->add(record.user, item.number, changed, record.quantity.value());
   }
   if (became_live) views_.became_live(item, record.user, record.id);
   if (record.deadline) wake_at(item, *record.deadline);
   item.counters = record.after;
   if (record.write_off) item.total -= record.quantity.value();
-  return *slot;
+  return changed;
 }
 
 void Inventory::apply(Item& item, const ItemRecord& record) {

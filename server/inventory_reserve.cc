@@ -2,6 +2,7 @@
 #include "server/inventory_expiry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast {
 
@@ -16,7 +17,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   const auto allowed = limit_allows(item, request.user, request.quantity, now);
   if (!allowed) return allowed.error();
   if (!*allowed) {
-    return request.details ? newest_live(item, request.user) : ReserveAnswer{ReserveOutcome::limit_reached, &item, {}};
+    return request.details ? newest_live(item, request.user) : ReserveAnswer(ReserveOutcome::limit_reached, &item);
   }
   if (item.state != ItemState::open) return refuse(item, state_refusal(item.state), now);
   const auto available = has_available(item, request.quantity, now);
@@ -38,15 +39,15 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   if (!item.rows->fits(*record.deadline)) {
     return Error(ErrorCode::err, "this version was loaded too long ago to hold this deadline; load a new version");
   }
-  const auto slot = change(item, {}, record, now);
+  const auto slot = change(item, {}, std::move(record), now);
   if (!slot) return slot.error();
-  return ReserveAnswer{ReserveOutcome::taken, &item, *slot};
+  return {boost::system::in_place_value, ReserveOutcome::taken, &item, *slot};
 }
 
 /// Refused by what the item is: others are told, so that they need not ask.
 ReserveAnswer Inventory::refuse(Item& item, ReserveOutcome outcome, const Now& now) {
   views_.refused(item, now);
-  return {outcome, &item, {}};
+  return {outcome, &item};
 }
 
 Result<ReserveAnswer> Inventory::known_id(const Item& item, RowSlot slot, const ReserveRequest& request) const {
@@ -107,7 +108,7 @@ Result<bool> Inventory::has_available(Item& item, std::int64_t quantity, const N
 
 /// The answer to a RESERVE over the limit, with what the user has.
 ReserveAnswer Inventory::newest_live(const Item& item, const UserId& user) const {
-  ReserveAnswer answer{ReserveOutcome::limit_reached, nullptr, {}};
+  ReserveAnswer answer(ReserveOutcome::limit_reached, nullptr);
   const auto offer = [&](const Item& candidate) {
     const auto slot = candidate.rows->newest_live(candidate.rows->find_user(user));
     if (!slot) return;

@@ -6,6 +6,7 @@
 #include "server/inventory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -109,7 +110,7 @@ Result<VerbAnswer> Inventory::act(Item& item, const VerbRequest& request, Reserv
   if (row.state() != acts_on) return VerbAnswer{VerbOutcome::other_verb, {}};
   ReservationRecord record = record_of(item, **slot, event);
   record.write_off = request.write_off;
-  HOLDFAST_TRY(change(item, *slot, record, now));
+  HOLDFAST_TRY(change(item, *slot, std::move(record), now));
   return VerbAnswer{VerbOutcome::done, *slot};
 }
 
@@ -140,7 +141,7 @@ Result<VerbAnswer> Inventory::extend(Item& item, const VerbRequest& request, con
   HOLDFAST_TRY(may_go_on(item));
   ReservationRecord record = record_of(item, **slot, ReservationEvent::extend);
   record.deadline = deadline;
-  HOLDFAST_TRY(change(item, *slot, record, now));
+  HOLDFAST_TRY(change(item, *slot, std::move(record), now));
   return VerbAnswer{VerbOutcome::done, *slot};
 }
 
