@@ -56,7 +56,7 @@ every_test_with_shards() {
   for shards in $(seq "$1"); do
     echo "== $shards shards"
     local common=(--server "$bin/holdfastd" --shards "$shards")
-    for name in holdfastd messages admin redis_differential redis_tools metrics metrics_services; do
+    for name in holdfastd messages admin log_stream redis_differential redis_tools metrics metrics_services; do
       python3 "tests/system/${name}_test.py" "${common[@]}"
     done
     python3 tests/system/access_test.py "${common[@]}" --tools "$bin"
