@@ -85,7 +85,6 @@ class LogStream {
     bool over = false;  // it does not wait any more
     Millis until{};
     Lsn awaited;  // while it waits
-    Lsn newest;   // XREAD: what $ meant
   };
   /// What working on a job came to; only an answer writes something.
   enum class Done : std::uint8_t { answered, waits, goes_on };

@@ -17,14 +17,13 @@ void append_entries(const LogEntries& entries, RespVersion version, std::string&
 LogStream::Answer LogStream::xread(Job& job, std::string& out) {
   const auto request = parse_xread(job.words);
   if (!request) return request.error();
-  if (!job.began) job.newest = durable_;
   const RespVersion version = job.request.version;
   std::string streams;
   std::size_t found = 0;
   Lsn next(UINT64_MAX);
   for (const XreadRequest::Key& key : request->keys) {
     if (key.name != kLogKey) continue;
-    const std::uint64_t after = key.after ? key.after->lsn : job.newest.value();
+    const std::uint64_t after = key.after ? key.after->lsn : job.request.newest.value();
     next = std::min(next, Lsn(std::min(std::max(after, durable_.value()), UINT64_MAX - 1) + 1));
     if (after >= durable_.value() || streams.size() >= kEntryBytesMax) continue;
     const LogEntries::Range range{Lsn(after + 1), durable_, request->count, kEntryBytesMax - streams.size()};

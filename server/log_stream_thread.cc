@@ -39,6 +39,7 @@ void LogStreamThread::start(const Options& options, LogThread& log, ItemDirector
 // Other threads.
 
 void LogStreamThread::ask(StreamRequest request) {
+  request.newest = Lsn(durable_.load());
   {
     const std::lock_guard lock(mutex_);
     orders_.emplace_back(std::move(request));

@@ -15,6 +15,7 @@ struct StreamRequest {
   ReplyAddress address;
   RespVersion version = RespVersion::resp2;
   std::vector<std::string> words;
+  Lsn newest{};  // durable when it is asked: what $ means
 };
 
 struct StreamReply {

@@ -21,6 +21,8 @@ of this table is no longer true.
 - **pipeline**: 100 RESERVE in one go, replies in order. **release**: RELEASE.
 - **notices**: `SUBSCRIBE holdfast:items`; first what is not selling, then what changes.
 - **reconnect**, **resubscribe**: the server was stopped and started; the same client object reserves again, and hears notices again.
+- **stream**: the library's own XREAD waits at the end of `log`, sees a sale as it goes on, and after a restart goes on behind the
+  last id that it saw. `-` is not tried.
 - **lost, ID** and **lost, no ID**: the connection is cut after RESERVE has reached the server and before the reply has
   reached the client. `client` means that the library sends the request again by itself, `caller` that the call fails
   and was made again. Then the answer. One unit was taken in every case; only with an `ID` does the caller learn that it is his.

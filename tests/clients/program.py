@@ -46,13 +46,20 @@ class Program:
         if kind != "ready" or self.events:
             raise Wrong(f"connect: {kind} {text} {'; '.join(self.events)}")
 
-    def ask(self, line):
-        """The kind and text of the answer: reply, error or gone."""
+    def send(self, line):
+        """False: the program has ended."""
         try:
             self.process.stdin.write(line + "\n")
         except OSError:
-            return "gone", "the program has ended"
+            return False
+        return True
+
+    def answer(self, line):
+        """The kind and text of the answer to it: reply, error or gone."""
         return self.next_answer(self.seconds, line)
+
+    def ask(self, line):
+        return self.answer(line) if self.send(line) else ("gone", "the program has ended")
 
     def expect(self, line, reply):
         answer = self.ask(line)

@@ -17,6 +17,7 @@ from resp import Connection, Lost, Refusal  # noqa: E402
 START_SECONDS, STOP_SECONDS = 60, 60
 ANSWER_SECONDS, PLAIN_SECONDS = 30, 5  # with nothing set it works soon or not at all
 STOCK, PIPELINED = 1000, 100
+FOLLOWERS, FOLLOWED = ("ioredis", "redis-py", "go-redis"), 30
 EXAMPLE_SAYS = "reserved, 1 left\nconfirmed: 1\n"
 ITEM, PAUSED, CLOSED = "item:1", "item:paused", "item:closed"
 
@@ -74,6 +75,13 @@ class Server:
             raise Wrong(f"{' '.join(map(str, words))}: {reply}")
         return reply
 
+    def wait_for(self, field, value):
+        """A field of INFO."""
+        deadline = time.monotonic() + START_SECONDS
+        while f"{field}:{value}\r\n" not in self.ask("INFO").decode():
+            if time.monotonic() > deadline:
+                raise Wrong(f"{field} never is {value}")
+
     def stock(self):
         return int(self.ask("GET", f"{{{ITEM}}}:stock"))
 
@@ -121,6 +129,7 @@ class Scenario:
         self.server.restart()
         step(self.reconnect, "reserve")
         step(self.resubscribe, "notices")
+        step(self.stream, "reconnect")
         step(self.close, "connect")
         if cells["reserve"] == "yes":
             cells |= self.lost_replies()
@@ -154,6 +163,31 @@ class Scenario:
         reply = program.ask_until_answered(f"RESERVE {ITEM} carl ID {uuid.uuid4()}")
         if reply != str(available - 1):
             raise Wrong(f"after the restart RESERVE answered {reply}; expected {available - 1}")
+
+    def stream(self, program):
+        """It waits at the end of the log, sees a sale while that goes on, and after a restart what came behind what it saw."""
+        if self.client.row.folder not in FOLLOWERS:
+            return "-"
+        program.send(f"follow $ {FOLLOWED}")
+        self.server.wait_for("blocked_clients", "1")
+        self.sell("live")
+        last = self.followed(program.answer("follow $"), "live")
+        self.sell("later")
+        self.server.restart()
+        self.followed(("reply", program.ask_until_answered(f"follow {last} {FOLLOWED}")), "later")
+        return None
+
+    def sell(self, users):
+        for number in range(FOLLOWED):
+            self.server.ask("RESERVE", ITEM, f"{users}{number}")
+
+    def followed(self, answer, users):
+        """The last id, when these users and no others are told of, in order."""
+        kind, text = answer
+        entries = [entry.split(":") for entry in text.split()] if kind == "reply" else []
+        if [entry[1:] for entry in entries] != [["RESERVE", f"{users}{number}"] for number in range(FOLLOWED)]:
+            raise Wrong(f"the log told {kind} {text[:200]}")
+        return entries[-1][0]
 
     def resubscribe(self, program):
         """A new subscription begins with the items that are not selling."""

@@ -4,7 +4,7 @@ import pathlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE / "matrix.txt"
-CELLS = ("RESP", "connect", "reserve", "pipeline", "release", "notices", "reconnect", "resubscribe", "close", "lost, ID", "lost, no ID")
+CELLS = ("RESP", "connect", "reserve", "pipeline", "release", "notices", "reconnect", "resubscribe", "close", "stream", "lost, ID", "lost, no ID")
 
 
 @dataclasses.dataclass

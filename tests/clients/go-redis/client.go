@@ -38,6 +38,19 @@ func answer(ctx context.Context, client *redis.Client, name string, words []stri
 			text = append(text, fmt.Sprint(reply.(*redis.Cmd).Val()))
 		}
 		return strings.Join(text, " "), err
+	case "follow":
+		last, told := words[0], []string{}
+		for count, _ := strconv.Atoi(words[1]); len(told) < count; {
+			streams, err := client.XRead(ctx, &redis.XReadArgs{Streams: []string{"log", last}}).Result()
+			if err != nil {
+				return nil, err
+			}
+			for _, entry := range streams[0].Messages {
+				last = entry.ID
+				told = append(told, fmt.Sprintf("%s:%v:%v", entry.ID, entry.Values["event"], entry.Values["user"]))
+			}
+		}
+		return strings.Join(told, " "), nil
 	case "close":
 		return "closed", client.Close()
 	}

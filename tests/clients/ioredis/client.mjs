@@ -27,12 +27,26 @@ async function pipeline(count, command, item) {
   return results.map(([error, reply]) => error ?? reply).join(" ");
 }
 
+async function follow(last, count) {
+  const told = [];
+  while (told.length < count) {
+    const streams = await redis.xread("BLOCK", 0, "STREAMS", "log", last);
+    const [, entries] = Array.isArray(streams) ? streams[0] : Object.entries(streams)[0];
+    for (const [id, pairs] of entries) {
+      const fields = {};
+      for (let at = 0; at < pairs.length; at += 2) fields[pairs[at]] = pairs[at + 1];
+      told.push(`${(last = id)}:${fields.event}:${fields.user}`);
+    }
+  }
+  return told.join(" ");
+}
+
 async function close() {
   await Promise.all([redis.quit(), subscriber?.quit()]);
   return "closed";
 }
 
-const own = { subscribe, pipeline, close };
+const own = { subscribe, pipeline, follow, close };
 const input = createInterface({ input: process.stdin });
 for await (const line of input) {
   const [name, ...words] = line.split(" ");

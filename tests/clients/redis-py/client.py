@@ -41,13 +41,23 @@ def pipeline(count, command, item):
     return " ".join(map(str, commands.execute()))
 
 
+def follow(last, count):
+    told = []
+    while len(told) < int(count):
+        streams = client.xread({"log": last}, block=0)
+        for entry, fields in dict(streams)["log"] if isinstance(streams, list) else streams["log"][0]:
+            last = entry
+            told.append(f"{entry}:{fields['event']}:{fields['user']}")
+    return " ".join(told)
+
+
 def close():
     closing.set()
     client.close()
     return "closed"
 
 
-own = {"subscribe": subscribe, "pipeline": pipeline, "close": close}
+own = {"subscribe": subscribe, "pipeline": pipeline, "follow": follow, "close": close}
 client.ping()
 say("ready")
 for line in sys.stdin:

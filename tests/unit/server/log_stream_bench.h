@@ -52,6 +52,7 @@ class LogStreamBench final : public LogFeed {
     request.entry = *entry;
     request.address.connection = connection;
     request.version = version;
+    request.newest = durable;
     stream->ask(std::move(request));
   }
   /// Replies that can be made now, one after the other.

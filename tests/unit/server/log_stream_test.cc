@@ -145,6 +145,18 @@ TEST_CASE("log stream: who waits is answered when more is durable, when his time
   CHECK(bench.stream->due() == Millis::max());
 }
 
+TEST_CASE("log stream: $ is what was durable when it was asked, not when it was looked at") {
+  LogStreamBench bench;
+  bench.write(1);
+  bench.see();
+  const std::string next = std::to_string(bench.durable.value() + 1);
+  bench.send({"XREAD", "BLOCK", "0", "STREAMS", "log", "$"});
+  bench.write(1);
+  bench.see();
+  CHECK(bench.run().find("\r\n" + next + "-0\r\n") != std::string::npos);
+  CHECK(bench.stream->waiting() == 0);
+}
+
 TEST_CASE("log stream: who waits for something far ahead is left alone until then") {
   LogStreamBench bench;
   bench.write(1);
