@@ -15,6 +15,7 @@ constexpr int kUsageStatus = 64;  // EX_USAGE
 struct Given {
   std::uint64_t fold_through = 0;
   long fold_parent = 0;
+  bool fold_hurries = false;
   std::map<std::string, std::string, std::less<>> values;
   std::string config;
 };
@@ -33,6 +34,7 @@ void declare(CLI::App& app, Given& given) {
   // How the server starts the process that folds; for nobody else, and not shown.
   app.add_option("--fold", given.fold_through)->group("");
   app.add_option("--fold-parent", given.fold_parent)->group("");
+  app.add_option("--fold-hurries", given.fold_hurries)->group("");
   for (const OptionEntry& entry : option_table()) {
     const std::string flag = fmt::format("--{}", entry.name);
     const std::string key(entry.name);
@@ -56,7 +58,8 @@ Result<void> apply(const Given& given, CommandLine& line) {
     HOLDFAST_TRY(entry->set(line.options, *entry, text));
   }
   if (given.fold_through != 0) {
-    line.fold = {line.options.data_dir, Lsn(given.fold_through), line.options.fold_memory, given.fold_parent};
+    line.fold = {line.options.data_dir, Lsn(given.fold_through), line.options.fold_memory, given.fold_parent,
+                 given.fold_hurries};
     return {};
   }
   return check_options(line.options, line.users);

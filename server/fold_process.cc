@@ -26,16 +26,18 @@ extern char** environ;
 namespace holdfast {
 namespace {
 
-// Low, but it goes on where the server leaves nothing idle: else the log would grow for as long as a sale is busy.
+// Low, but it goes on where the server leaves nothing idle.
 constexpr int kLowPriority = 10;                  // a tenth of what a thread of the server gets
 constexpr int kLastOfBestEffort = (2 << 13) | 7;  // IOPRIO_CLASS_BE
 constexpr int kWhoProcess = 1;                    // IOPRIO_WHO_PROCESS
 constexpr std::size_t kWordsMax = 400;
 
 /// None of these is worth more than a try: a container may forbid each.
-void become_humble() {
-  static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLowPriority));
-  static_cast<void>(::syscall(SYS_ioprio_set, kWhoProcess, 0, kLastOfBestEffort));
+void become_humble(bool hurries) {
+  if (!hurries) {
+    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kLowPriority));
+    static_cast<void>(::syscall(SYS_ioprio_set, kWhoProcess, 0, kLastOfBestEffort));
+  }
   if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "we")) {
     static_cast<void>(std::fputs("1000", file));
     std::fclose(file);
@@ -68,6 +70,8 @@ std::vector<std::string> arguments(const FoldTask& task) {
           std::to_string(task.parent),
           "--fold-memory",
           std::to_string(task.memory_bytes),
+          "--fold-hurries",
+          task.hurries ? "1" : "0",
           "--data-dir",
           task.directory};
 }
@@ -111,7 +115,7 @@ std::string how_it_ended(int status) {
 int run_fold(const FoldTask& task) {
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (task.parent != ::getppid()) return 1;  // it ended before that
-  become_humble();
+  become_humble(task.hurries);
   limit_memory(task.memory_bytes);
   PosixFileSystem files;
   try {

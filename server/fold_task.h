@@ -13,6 +13,7 @@ struct FoldTask {
   Lsn through;
   std::uint64_t memory_bytes = 0;  // it may have at most; 0: as much as there is
   long parent = 0;                 // the process that waits for it
+  bool hurries = false;            // snapshots fall behind: it does not yield to others
 };
 
 }  // namespace holdfast

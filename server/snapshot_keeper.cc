@@ -55,7 +55,7 @@ class SnapshotKeeper::Impl {
   Result<void> clean();
   Lsn removable() const;
   void make(const SnapshotSchedule::Moment& begun);
-  Result<FoldProcess::Usage> fold(Lsn through);
+  Result<FoldProcess::Usage> fold(Lsn through, bool hurries);
   Result<void> report(const SnapshotSchedule::Moment& begun, const FoldProcess::Usage& usage);
   void fail(std::string_view what);
   void trouble(const Result<void>& done);
@@ -131,7 +131,7 @@ void SnapshotKeeper::Impl::trouble(const Result<void>& done) {
 
 void SnapshotKeeper::Impl::make(const SnapshotSchedule::Moment& begun) {
   board_.begun_boot_ns.store(begun.boot.count(), std::memory_order_relaxed);
-  const auto folded = fold(begun.durable);
+  const auto folded = fold(begun.durable, schedule_.behind(begun));
   board_.begun_boot_ns.store(0, std::memory_order_relaxed);
   if (!folded) {
     if (!stopping_.load()) fail(folded.error().text());
@@ -141,10 +141,10 @@ void SnapshotKeeper::Impl::make(const SnapshotSchedule::Moment& begun) {
   if (!reported) fail(reported.error().text());
 }
 
-Result<FoldProcess::Usage> SnapshotKeeper::Impl::fold(Lsn through) {
+Result<FoldProcess::Usage> SnapshotKeeper::Impl::fold(Lsn through, bool hurries) {
   const std::uint64_t memory =
       settings_.memory_bytes != 0 ? settings_.memory_bytes : 2 * read_process_figures().resident_bytes + kSpareMemory;
-  auto process = FoldProcess::start({settings_.directory, through, memory, ::getpid()});
+  auto process = FoldProcess::start({settings_.directory, through, memory, ::getpid(), hurries});
   if (!process) return process.error();
   return process->wait(stop_.get());
 }

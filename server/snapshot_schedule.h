@@ -27,9 +27,10 @@ class SnapshotSchedule {
   void ask() noexcept { asked_ = true; }
   bool due(const Moment& moment) const noexcept {
     if (moment.durable <= last_ || retry_.waiting(moment.boot)) return false;
-    return asked_ || bytes_before_ + moment.log_bytes - bytes_at_ >= limits_.log_bytes ||
-           moment.boot - since_ >= limits_.age;
+    return asked_ || since_last(moment) >= limits_.log_bytes || moment.boot - since_ >= limits_.age;
   }
+  /// The log grows faster than snapshots are made: it is several times as long as it should be.
+  bool behind(const Moment& moment) const noexcept { return since_last(moment) / kBehindTimes >= limits_.log_bytes; }
   /// What was asked for is there: nothing has changed since the last one.
   bool settled(const Moment& moment) const noexcept { return asked_ && moment.durable <= last_; }
   /// A snapshot that was begun at this moment is there.
@@ -46,6 +47,10 @@ class SnapshotSchedule {
   Lsn last() const noexcept { return last_; }
 
  private:
+  static constexpr std::uint64_t kBehindTimes = 3;
+
+  std::uint64_t since_last(const Moment& moment) const noexcept { return bytes_before_ + moment.log_bytes - bytes_at_; }
+
   Limits limits_;
   Lsn last_;
   std::uint64_t bytes_before_;  // of the log behind the last snapshot, from earlier processes

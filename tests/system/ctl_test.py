@@ -412,6 +412,47 @@ def backup_of_a_running_server(programs, folder):
     check(status == 2 and "Connection refused" in said and not os.path.exists(os.path.join(folder, "none")), "no server, no backup", status, said)
 
 
+def backup_amid_a_million_operations(programs, folder):
+    """It holds a moment of them, and is the same state elsewhere."""
+    server = programs.start(folder)
+    operations = 20_000 if server.sanitized() else 1_000_000
+    with Connection(server.address) as connection:
+        connection.ask("ITEM", "CREATE", "i", "STOCK", 10 ** 12, "LIMIT", 0)
+    load = subprocess.Popen([pathlib.Path(programs.ctl).parent / "holdfast-bench", "raw", "--server", f"127.0.0.1:{server.port}", "-P", "64",
+                             "-n", str(operations), "RESERVE", "i", "__seq__"], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + SECONDS_MAX
+    while int(info(server, "durable_lsn")[0]) < operations // 10:
+        check(time.monotonic() < deadline, "the load goes on")
+    backup, into = os.path.join(folder, "backup"), os.path.join(folder, "into")
+    status, out, said = programs.run("backup", backup, "--json", server=server)
+    check(status == 0 and load.poll() is None, "a backup while the load goes on", status, said, load.poll())
+    check(load.wait(SECONDS_MAX) == 0, "which meets no error")
+    made = json.loads(out)
+    check(operations // 10 <= made["through-lsn"] < int(info(server, "durable_lsn")[0]), "a moment of it", out)
+    check(programs.run("verify", server=server)[0] == 0, "the law holds")
+    server.stop()
+    os.mkdir(into)
+    status, out, said = programs.run("restore", backup, "--into", os.path.join(into, "data"), "--json")
+    check(status == 0 and json.loads(out)["state"] == made["state"], "restored", status, out, said)
+    check(state_of(programs, os.path.join(into, "data")) == (made["through-lsn"], made["state"]), "with the same state")
+    other = programs.start(into)
+    check(programs.run("verify", server=other)[0] == 0, "the law holds there")
+    other.stop()
+    shutil.rmtree(into)
+    os.mkdir(into)
+    status, out, said = programs.run("restore", backup_of_all(programs, folder), "--into", os.path.join(into, "data"), "--until",
+                                     made["through-lsn"], "--json")
+    check(status == 0 and json.loads(out)["state"] == made["state"], "the state that the server's own log has there", status, out, said)
+
+
+def backup_of_all(programs, folder):
+    """A backup of all that a stopped server has."""
+    whole = os.path.join(folder, "whole")
+    status, _, said = programs.run("backup", whole, "--data-dir", os.path.join(folder, "data"))
+    check(status == 0, "a backup of it all", said)
+    return whole
+
+
 def restore_as_it_was(programs, folder):
     server = programs.start(folder, "--segment-bytes", "1MiB")
     with Connection(server.address) as connection:
@@ -455,7 +496,7 @@ def restore_as_it_was(programs, folder):
 
 ALL = (verify_of_a_live_server, verify_as_a_user, verify_tells_what_is_not_right, explain_from_a_data_directory,
        explain_tells_what_is_sound, repair_of_a_damaged_log, repair_of_every_kind_of_damage,
-       backup_and_restore_of_a_stopped_server, backup_of_a_running_server,
+       backup_and_restore_of_a_stopped_server, backup_of_a_running_server, backup_amid_a_million_operations,
        restore_as_it_was)
 
 

@@ -24,6 +24,15 @@ TEST_CASE("snapshot schedule: the log's growth since the last one counts, also b
   CHECK(schedule.due(at(2, 20, 1600)));
 }
 
+TEST_CASE("snapshot schedule: it falls behind when the log is three times as long as it should be") {
+  SnapshotSchedule schedule(kLimits, Lsn(5), 400, seconds(0));
+  CHECK_FALSE(schedule.behind(at(1, 10, 2599)));
+  CHECK(schedule.behind(at(1, 10, 2600)));
+  schedule.made(at(1, 10, 2600), Lsn(10));
+  CHECK_FALSE(schedule.behind(at(2, 20, 5599)));
+  CHECK(schedule.behind(at(2, 20, 5600)));
+}
+
 TEST_CASE("snapshot schedule: an old one is replaced when something has changed since") {
   SnapshotSchedule schedule(kLimits, Lsn(5), 0, seconds(10));
   CHECK_FALSE(schedule.due(at(1000, 5, 0)));
