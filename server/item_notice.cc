@@ -2,7 +2,7 @@
 
 #include "protocol/check.h"
 #include "server/item.h"
-#include "server/outside_text.h"
+#include "protocol/outside_text.h"
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>

@@ -9,12 +9,6 @@
 
 namespace holdfast {
 
-std::string log_id_text(const LogId& id) {
-  std::string text;
-  for (const std::uint8_t byte : id) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 LogStream::LogStream(const Settings& settings, LogView view, SnapshotFiles snapshots, SinkRegistry sinks,
                      const Moment& now)
     : settings_(settings), view_(std::move(view)), snapshots_(std::move(snapshots)), sinks_(std::move(sinks)) {

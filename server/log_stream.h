@@ -134,7 +134,4 @@ class LogStream {
   std::vector<StreamReply> replies_;
 };
 
-/// 32 hexadecimal digits.
-std::string log_id_text(const LogId& id);
-
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 #include "protocol/types.h"
 
 #include <array>
+#include <string>
 
 namespace holdfast {
 
@@ -13,6 +14,9 @@ inline constexpr LogId kNoLogId{};
 using LogSecret = std::array<std::uint8_t, 16>;
 /// None: of a backup, whose secret is not told.
 inline constexpr LogSecret kNoSecret{};
+
+/// 32 hexadecimal digits, as INFO, dumps and sinks show it.
+std::string log_id_text(const LogId& id);
 
 /// What every segment of a log repeats.
 struct LogIdentity {

@@ -99,6 +99,10 @@ std::optional<BatchHeader> read_batch_header(std::span<const std::byte> bytes) {
   return header;
 }
 
+bool known_batch_format(std::span<const std::byte> header) noexcept {
+  return load<std::uint32_t>(header, 4) == kVersion;  // the version, and no flags
+}
+
 bool body_is_sound(const BatchHeader& header, std::span<const std::byte> padded) noexcept {
   return XXH3_64bits_withSeed(padded.data(), padded.size(), header.previous_sum) == header.body_sum &&
          all_zero(padded.subspan(header.body_bytes));
@@ -137,7 +141,7 @@ Result<FoundBatch> SegmentReader::next() {
   const auto header = read_batch_header(*block);
   if (!header) return finding(all_zero(*block) ? BatchFinding::zeros : BatchFinding::broken_header);
   found.header = *header;
-  if (load<std::uint32_t>(*block, 4) != kVersion) return finding(BatchFinding::unknown);
+  if (!known_batch_format(*block)) return finding(BatchFinding::unknown);
   if (const auto verdict = judge_header(*header); verdict != BatchFinding::valid) return finding(verdict);
   const std::size_t bytes = padded_bytes(header->body_bytes);
   auto whole = window_.view(end_.length_bytes, bytes);

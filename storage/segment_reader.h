@@ -38,6 +38,9 @@ Result<SegmentHeader> read_segment_header(std::span<const std::byte> block);
 /// Nothing when it is none.
 std::optional<BatchHeader> read_batch_header(std::span<const std::byte> bytes);
 
+/// Whether this version reads batches of the format and flags that a sound header shows. REQUIRES: kBatchHeaderBytes.
+bool known_batch_format(std::span<const std::byte> header) noexcept;
+
 /// Whether a batch's bytes behind its header, padding included, are those that it was sealed with.
 bool body_is_sound(const BatchHeader& header, std::span<const std::byte> padded) noexcept;
 

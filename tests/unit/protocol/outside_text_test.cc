@@ -1,4 +1,4 @@
-#include "server/outside_text.h"
+#include "protocol/outside_text.h"
 
 #include "tests/doctest.h"
 

@@ -1,0 +1,127 @@
+#include "tests/unit/replication/log_maker.h"
+
+#include "protocol/check.h"
+#include "storage/segment_writer.h"
+
+#include <cstring>
+
+namespace holdfast::test {
+
+ReservationId id_of(std::uint64_t number) {
+  std::array<std::uint8_t, ReservationId::kBytes> bytes{};
+  for (std::size_t i = 0; i < 8; ++i) bytes[15 - i] = static_cast<std::uint8_t>(number >> (8 * i));
+  return ReservationId(bytes);
+}
+
+std::string id_text(const ReservationId& id) {
+  const auto text = id.text();
+  return {text.data(), text.size()};
+}
+
+RecordStamp LogMaker::stamp(Item& item) {
+  if (!open_) group_.open(GroupOrdinal(++ordinal_));
+  open_ = true;
+  item.sequence = item.sequence.next();
+  return {Lsn(), hold, wall, item.number, item.sequence};
+}
+
+LogMaker::Item& LogMaker::create(const std::string& name, std::int64_t stock, const ItemDefinition& definition) {
+  Item& item = items_[name];
+  item = {ItemNumber(next_number_++), name, item.version.next(), ItemState::draft, definition, {stock, 0, 0, 0}, {}};
+  item.definition.stock = stock;
+  change(item, ItemEvent::load);
+  change(item, ItemEvent::open);
+  return item;
+}
+
+void LogMaker::change(Item& item, ItemEvent event, std::int64_t delta, ReservationId adjust_id) {
+  if (event == ItemEvent::open) item.state = ItemState::open;
+  if (event == ItemEvent::close) item.state = ItemState::closed;
+  if (event == ItemEvent::adjust || event == ItemEvent::stock) item.counters.available += delta;
+  ItemRecord record;
+  record.event = event;
+  record.name = item.name;
+  record.version = item.version;
+  record.state = item.state;
+  record.definition = item.definition;
+  record.after = item.counters;
+  record.total = item.counters.available + item.counters.reserved + item.counters.confirmed + item.counters.held;
+  record.delta = delta;
+  record.adjust_id = adjust_id;
+  record.reason = event == ItemEvent::adjust ? "counted anew" : "";
+  const auto at = stamp(item);
+  group_.on_item(at, record);
+}
+
+void LogMaker::reserve(Item& item, std::uint64_t id, const std::string& user, std::int64_t quantity) {
+  reservations_[{item.number.value(), id}] = {user, quantity, ReservationState::reserved};
+  item.counters.available -= quantity;
+  item.counters.reserved += quantity;
+  put(item, id, ReservationEvent::reserve, false);
+}
+
+void LogMaker::follow(Item& item, std::uint64_t id, ReservationEvent event, bool write_off) {
+  Reservation& reservation = reservations_.at({item.number.value(), id});
+  const std::int64_t quantity = reservation.quantity;
+  std::int64_t& source =
+      reservation.state == ReservationState::reserved ? item.counters.reserved : item.counters.confirmed;
+  const auto move = [&](std::int64_t& from, std::int64_t* to, ReservationState state) {
+    from -= quantity;
+    if (to != nullptr) *to += quantity;
+    reservation.state = state;
+  };
+  std::int64_t* const back = write_off ? nullptr : &item.counters.available;
+  if (event == ReservationEvent::confirm) move(source, &item.counters.confirmed, ReservationState::confirmed);
+  if (event == ReservationEvent::resume)
+    move(item.counters.available, &item.counters.confirmed, ReservationState::confirmed);
+  if (event == ReservationEvent::release) move(source, back, ReservationState::released);
+  if (event == ReservationEvent::expire) move(source, back, ReservationState::expired);
+  if (event == ReservationEvent::refund) move(source, back, ReservationState::refunded);
+  put(item, id, event, write_off);
+}
+
+void LogMaker::put(Item& item, std::uint64_t id, ReservationEvent event, bool write_off) {
+  const Reservation& reservation = reservations_.at({item.number.value(), id});
+  ReservationRecord record;
+  record.event = event;
+  record.exclusive = event == ReservationEvent::reserve && item.definition.limit == 1;
+  record.write_off = write_off;
+  record.id = id_of(id);
+  record.user = *UserId::parse(reservation.user);
+  record.quantity = Quantity(reservation.quantity);
+  if (event == ReservationEvent::reserve) record.deadline = hold + item.definition.ttl;
+  if (event == ReservationEvent::extend) record.deadline = hold + 2 * item.definition.ttl;
+  record.after = item.counters;
+  const auto at = stamp(item);
+  group_.on_reservation(at, record);
+}
+
+void LogMaker::forget(Item& item) {
+  if (!open_) group_.open(GroupOrdinal(++ordinal_));
+  open_ = true;
+  group_.on_forget({Lsn(), hold, wall, item.number, Sequence()}, {item.sequence, 1});
+}
+
+std::string LogMaker::batch() {
+  CHECK(open_);
+  group_.seal({});
+  const auto body = group_.bytes();
+  std::string bytes(segment_format::padded_bytes(body.size()), '\0');
+  std::memcpy(bytes.data() + segment_format::kBatchHeaderBytes, body.data(), body.size());
+  BatchHeader header;
+  header.log_tag = log_tag(log);
+  header.segment = 1;
+  header.epoch = 1;
+  header.first_lsn = next_lsn_;
+  header.count = group_.record_count();
+  header.body_bytes = static_cast<std::uint32_t>(body.size());
+  header.durable_lsn = Lsn(next_lsn_.value() - 1);
+  header.previous_sum = sum_;
+  seal_batch(std::as_writable_bytes(std::span(bytes)), header);
+  sum_ = header.body_sum;
+  next_lsn_ = header.last_lsn().next();
+  open_ = false;
+  return bytes;
+}
+
+}  // namespace holdfast::test
