@@ -26,10 +26,11 @@ std::size_t printable_size(std::string_view bytes) noexcept {
   return code < kLeast[size] || code > 0x10ffff || surrogate || code <= kLastC1 ? 0 : size;
 }
 
+constexpr std::string_view kDigits = "0123456789ABCDEF";
+
 }  // namespace
 
 std::string outside_text(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
   std::string text;
   while (!bytes.empty()) {
     const std::size_t size = printable_size(bytes);
@@ -42,6 +43,24 @@ std::string outside_text(std::string_view bytes) {
     bytes.remove_prefix(size > 0 ? size : 1);
   }
   return text;
+}
+
+std::optional<std::string> inside_bytes(std::string_view text) {
+  std::string bytes;
+  while (!text.empty()) {
+    std::size_t size = 1;
+    char byte = text.front();
+    if (byte == '%') {
+      const auto high = text.size() < 3 ? std::string_view::npos : kDigits.find(text[1]);
+      const auto low = text.size() < 3 ? std::string_view::npos : kDigits.find(text[2]);
+      if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+      byte = static_cast<char>(high << 4 | low);
+      size = 3;
+    }
+    bytes += byte;
+    text.remove_prefix(size);
+  }
+  return bytes;
 }
 
 }  // namespace holdfast

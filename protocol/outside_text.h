@@ -2,6 +2,7 @@
 // "%", as %XX. Reversible. No state; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,5 +10,8 @@ namespace holdfast {
 
 /// Printable: no control characters (C0, DEL, C1); well-formed UTF-8 as RFC 3629 has it.
 std::string outside_text(std::string_view bytes);
+
+/// The bytes of such a text; nothing when a "%" in it does not begin two upper-case hexadecimal digits.
+std::optional<std::string> inside_bytes(std::string_view text);
 
 }  // namespace holdfast

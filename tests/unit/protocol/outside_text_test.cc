@@ -2,6 +2,7 @@
 
 #include "tests/doctest.h"
 
+using holdfast::inside_bytes;
 using holdfast::outside_text;
 
 TEST_CASE("outside_text: printable UTF-8 stays, all else and the percent sign are escaped") {
@@ -16,4 +17,14 @@ TEST_CASE("outside_text: printable UTF-8 stays, all else and the percent sign ar
   CHECK(outside_text("\xe2\x82") == "%E2%82");                       // cut off
   CHECK(outside_text("\xff\x80") == "%FF%80");
   CHECK(outside_text("") == "");
+}
+
+TEST_CASE("outside_text: every byte comes back") {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  CHECK(inside_bytes(outside_text(all)) == all);
+  CHECK(inside_bytes(outside_text("\xc3\xa4%\xff")) == "\xc3\xa4%\xff");
+  CHECK(!inside_bytes("50%"));
+  CHECK(!inside_bytes("%2"));
+  CHECK(!inside_bytes("%ff"));
 }

@@ -1,0 +1,20 @@
+// Events and items as JSON, as sinks write them and read them back. Names are outside texts (protocol/outside_text.h),
+// times Unix milliseconds; integers up to 2^53-1 are numbers, larger ones texts. No state; any thread.
+#pragma once
+
+#include "replication/event.h"
+
+#include <boost/json/fwd.hpp>
+
+namespace holdfast {
+
+/// One event: what happened, to what, when, and the counters after it. `itemId` and `userId` are numbers where the names
+/// are (outside_id.h), else the names; `item` is always the name.
+boost::json::object event_to_json(const Event& event);
+
+/// All of an item, so that a sink can keep it.
+boost::json::object facts_to_json(const ItemFacts& item);
+/// What facts_to_json made. An error for anything else.
+Result<ItemFactsPointer> facts_from_json(std::string_view text);
+
+}  // namespace holdfast

@@ -1,0 +1,42 @@
+// What a sink is to the relay: a place that takes events in the log's order and keeps, in one piece with them, how far it
+// is. The one interface of all sinks. Blocking calls; one thread.
+#pragma once
+
+#include "replication/cursor.h"
+#include "replication/sink_items.h"
+
+namespace holdfast {
+
+/// Where a sink stands when a relay has taken it over.
+struct SinkState {
+  Cursor cursor;
+  SinkItems items;
+};
+
+/// A reservation that the sink holds apart from its rows, or no longer does: what the server is to be told.
+struct ParkNotice {
+  std::string item;  // as in the log
+  ItemVersion version;
+  std::string id;      // of the reservation or the ADJUST; else what names the change
+  std::string reason;  // one word; empty when it is no longer parked
+  bool parked() const noexcept { return !reason.empty(); }
+};
+
+/// Errors of all calls: `superseded` when another relay has taken the sink over (never write again); `damaged`, `foreign`,
+/// `unsupported`, `bad_option` when a person has to look (nothing was written); anything else may pass, and whether the
+/// call took effect is not known: open() tells.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  /// Takes the sink over under the next epoch, so that no earlier relay writes to it any more. Again after every error:
+  /// where it really stands.
+  virtual Result<SinkState> open() = 0;
+  /// Writes the events and moves the cursor to batch.through: all or nothing, durable when this returns. `log`: theirs;
+  /// a sink that has seen none yet belongs to it from then on. REQUIRES: open, and no call has failed since.
+  virtual Result<void> apply(const LogId& log, const EventBatch& batch) = 0;
+  /// At most `notices_max` things that the server has not been told yet; and that it has been told of them.
+  virtual Result<std::vector<ParkNotice>> untold(std::size_t notices_max) = 0;
+  virtual Result<void> told(const std::vector<ParkNotice>& notices) = 0;
+};
+
+}  // namespace holdfast
