@@ -19,7 +19,7 @@ ALLOWED = {
     "storage": {"storage", "protocol"},
     "replication": {"replication", "storage", "protocol"},
     "server": {"server", "storage", "protocol"},
-    "tools": {"tools", "storage", "protocol"},
+    "tools": {"tools", "replication", "storage", "protocol"},
 }
 # One line a reason: what of another folder a folder may see all the same.
 ALLOWED_ALSO = {

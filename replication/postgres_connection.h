@@ -1,0 +1,58 @@
+// One connection to a PostgreSQL server: the shell around libpqxx, which decides nothing. Blocking; one thread.
+//
+// libpqxx 6.4 reconnects by itself, and what is lost with the old session would not be noticed: here it may not, and after
+// an error the object is of no use; a new one is a new session.
+#pragma once
+
+#include "protocol/error.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// Text of a statement with $1 ... and the name under which a session keeps it prepared.
+struct SqlStatement {
+  std::string name;
+  std::string text;
+};
+
+using SqlRow = std::vector<std::optional<std::string>>;
+
+/// What came of a statement. A row that a constraint refuses is an outcome, not an error.
+struct SqlAnswer {
+  std::vector<SqlRow> rows;
+  std::uint64_t affected = 0;
+  std::string refused;  // SQLSTATE of class 23, empty when nothing was refused
+  std::string text;     // what the server said of the refusal, one line
+};
+
+class PostgresConnection {
+ public:
+  /// `url` is a URI or "key=value ..." as libpq takes it. What it does not say: sslmode=verify-full, a server that can be
+  /// written, application_name holdfast-relay, time limits for statements, locks and idle transactions. Errors:
+  /// bad_option for a url that cannot be read or carries a password (which belongs into PGPASSFILE or passfile=);
+  /// io_failed when the server cannot be reached or refuses.
+  static Result<std::unique_ptr<PostgresConnection>> connect(const std::string& url);
+  ~PostgresConnection();
+  PostgresConnection(const PostgresConnection&) = delete;
+  PostgresConnection& operator=(const PostgresConnection&) = delete;
+
+  // Errors of these: `unsupported` when a table, column or right is missing; no_space; else io_failed, after which it is not
+  // known whether a commit took place.
+  Result<void> begin();
+  Result<void> commit();
+  /// REQUIRES of these: begun, not committed.
+  Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
+  /// Statements without parameters or rows, separated by semicolons.
+  Result<void> execute(const std::string& script);
+
+ private:
+  class Impl;
+  explicit PostgresConnection(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,76 @@
+#include "replication/postgres_migrate.h"
+
+namespace holdfast {
+namespace {
+
+constexpr const char* kVersions =
+    "SELECT pg_advisory_xact_lock(hashtextextended('holdfast-schema', 0));"
+    "CREATE TABLE IF NOT EXISTS holdfast_schema ("
+    " version int PRIMARY KEY, name text NOT NULL, ids text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())";
+const SqlStatement kExists{"schema_exists", "SELECT to_regclass('holdfast_schema') IS NOT NULL"};
+const SqlStatement kNewest{"schema_newest", "SELECT version, ids FROM holdfast_schema ORDER BY version DESC LIMIT 1"};
+const SqlStatement kApplied{"schema_applied",
+                            "INSERT INTO holdfast_schema (version, name, ids) VALUES ($1::int, $2, $3)"};
+
+struct SchemaVersion {
+  int version = 0;
+  OutsideIds ids{};
+};
+
+Result<SchemaVersion> newest(PostgresConnection& connection) {
+  const auto found = connection.run(kNewest, {});
+  if (!found) return found.error();
+  if (found->rows.empty()) return SchemaVersion{};
+  const SqlRow& row = found->rows.front();
+  const bool numbers = row[1] == ids_name(OutsideIds::bigint);
+  return SchemaVersion{std::stoi(row[0].value_or("0")), numbers ? OutsideIds::bigint : OutsideIds::text};
+}
+
+int known_version() { return migrations().back().version; }
+
+Error too_new(int version) {
+  return Error::format(ErrorCode::unsupported,
+                       "the schema has version {}, and this holdfast-relay knows {}: use a newer one", version,
+                       known_version());
+}
+
+}  // namespace
+
+Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<OutsideIds> ids) {
+  HOLDFAST_TRY(connection.begin());
+  HOLDFAST_TRY(connection.execute(kVersions));
+  const auto before = newest(connection);
+  if (!before) return before.error();
+  if (before->version > known_version()) return too_new(before->version);
+  if (before->version > 0 && ids && *ids != before->ids) {
+    return Error::format(ErrorCode::bad_option, "--ids {}: the tables have {} ids, which does not change any more",
+                         ids_name(*ids), ids_name(before->ids));
+  }
+  MigrationReport report{before->version, known_version(),
+                         before->version > 0 ? before->ids : ids.value_or(OutsideIds::text)};
+  for (const Migration& step : migrations()) {
+    if (step.version <= before->version) continue;
+    HOLDFAST_TRY(connection.execute(migration_sql(step, report.ids)));
+    HOLDFAST_TRY(connection.run(
+        kApplied, {std::to_string(step.version), std::string(step.name), std::string(ids_name(report.ids))}));
+  }
+  HOLDFAST_TRY(connection.commit());
+  return report;
+}
+
+Result<OutsideIds> check_schema(PostgresConnection& connection) {
+  const auto exists = connection.run(kExists, {});
+  if (!exists) return exists.error();
+  const bool there = exists->rows.at(0).at(0) == "t";
+  const auto found = there ? newest(connection) : Result<SchemaVersion>(SchemaVersion{});
+  if (!found) return found.error();
+  if (found->version > known_version()) return too_new(found->version);
+  if (found->version < known_version()) {
+    return Error::format(ErrorCode::unsupported,
+                         "the schema has version {} and should have {}: run holdfast-relay migrate --postgres URL",
+                         found->version, known_version());
+  }
+  return found->ids;
+}
+
+}  // namespace holdfast
