@@ -15,11 +15,20 @@ struct SinkState {
 
 /// A reservation that the sink holds apart from its rows, or no longer does: what the server is to be told.
 struct ParkNotice {
+  ItemNumber number;
+  Sequence first;    // of what is parked; with number and id it names it in the sink
   std::string item;  // as in the log
   ItemVersion version;
   std::string id;      // of the reservation or the ADJUST; else what names the change
   std::string reason;  // one word; empty when it is no longer parked
   bool parked() const noexcept { return !reason.empty(); }
+};
+
+/// What a sink has done since it was made.
+struct SinkFigures {
+  std::uint64_t parked = 0;    // what it did not take
+  std::uint64_t resolved = 0;  // parked reservations that ended, so that nothing is left to do
+  std::uint64_t singly = 0;    // events that had to be tried one by one
 };
 
 /// Errors of all calls: `superseded` when another relay has taken the sink over (never write again); `damaged`, `foreign`,
@@ -37,6 +46,7 @@ class EventSink {
   /// At most `notices_max` things that the server has not been told yet; and that it has been told of them.
   virtual Result<std::vector<ParkNotice>> untold(std::size_t notices_max) = 0;
   virtual Result<void> told(const std::vector<ParkNotice>& notices) = 0;
+  virtual SinkFigures figures() const = 0;
 };
 
 }  // namespace holdfast

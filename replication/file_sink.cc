@@ -128,6 +128,7 @@ class FileSink final : public EventSink {
   // A file refuses no row.
   Result<std::vector<ParkNotice>> untold(std::size_t) override { return std::vector<ParkNotice>(); }
   Result<void> told(const std::vector<ParkNotice>&) override { return {}; }
+  SinkFigures figures() const override { return {}; }
 
  private:
   Result<FileCursor> read_cursor() const;

@@ -1,16 +1,12 @@
 // The database's schema as steps that are built into the program, from deploy/postgres/. Constants; any thread.
 #pragma once
 
+#include "replication/outside_id.h"
+
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace holdfast {
-
-/// How items and users are called in the tables.
-enum class OutsideIds : std::uint8_t { text, bigint };
-/// "text", "bigint": as `--ids` and SQL have it.
-std::string_view ids_name(OutsideIds ids) noexcept;
 
 struct Migration {
   int version;  // dense from 1
@@ -19,7 +15,7 @@ struct Migration {
 };
 /// In order.
 std::span<const Migration> migrations() noexcept;
-/// The step for these ids.
-std::string migration_sql(const Migration& migration, OutsideIds ids);
+/// SQL with the type of these ids for each {{id}}.
+std::string sql_with_ids(std::string_view sql, OutsideIds ids);
 
 }  // namespace holdfast

@@ -50,7 +50,7 @@ Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<Ou
                          before->version > 0 ? before->ids : ids.value_or(OutsideIds::text)};
   for (const Migration& step : migrations()) {
     if (step.version <= before->version) continue;
-    HOLDFAST_TRY(connection.execute(migration_sql(step, report.ids)));
+    HOLDFAST_TRY(connection.execute(sql_with_ids(step.sql, report.ids)));
     HOLDFAST_TRY(connection.run(
         kApplied, {std::to_string(step.version), std::string(step.name), std::string(ids_name(report.ids))}));
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,14 +14,6 @@ class SqlArray {
   void add(std::uint64_t number);
   void add(bool flag);
   void add_null();
-  template <class T>
-  void add(const std::optional<T>& value) {
-    if (value) {
-      add(*value);
-    } else {
-      add_null();
-    }
-  }
 
   /// "{1,2,NULL}".
   std::string text() const { return text_ + "}"; }

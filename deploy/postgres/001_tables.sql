@@ -1,5 +1,5 @@
--- The tables that holdfast-relay writes. {{id}} is text or bigint, as `holdfast-relay migrate --ids` says. Tables of these
--- names that exist already are taken over and get the columns that they lack.
+-- The tables that holdfast-relay writes. {{id}} is text or bigint, as `holdfast-relay migrate --ids` says. A table
+-- flash_sale_item that exists already is taken over and gets the columns that it lacks.
 
 -- One row an item: what may be sold, and how many units are reserved or paid. People may change quantity.
 CREATE TABLE IF NOT EXISTS flash_sale_item (
@@ -36,27 +36,24 @@ CREATE TABLE flash_sale_item_history (
 );
 
 -- One row a reservation, known outside by (item_id, version, order_id).
-CREATE TABLE IF NOT EXISTS flash_sale_order (
-  item_id  {{id}} NOT NULL,
-  version  bigint NOT NULL,
-  order_id uuid   NOT NULL,
-  user_id  {{id}} NOT NULL,
-  quantity bigint NOT NULL,
-  status   text   NOT NULL,
+CREATE TABLE flash_sale_order (
+  item_id     {{id}}  NOT NULL,
+  version     bigint  NOT NULL,
+  order_id    uuid    NOT NULL,
+  user_id     {{id}}  NOT NULL,
+  quantity    bigint  NOT NULL CHECK (quantity > 0),
+  status      text    NOT NULL CHECK (status IN ('PENDING', 'PAID', 'EXPIRED', 'CANCELLED', 'REFUNDED')),
+  exclusive   boolean NOT NULL,  -- the user may have one live order of the item
+  price       bigint,
+  currency    text,
+  sale_id     text,
+  sequence    bigint  NOT NULL,  -- of the reservation's last change
+  lsn         bigint  NOT NULL,  -- of the same in the log
+  reserved_at timestamptz NOT NULL,
+  expires_at  timestamptz,       -- null: no deadline
+  updated_at  timestamptz NOT NULL,
   PRIMARY KEY (item_id, version, order_id)
 ) WITH (fillfactor = 80);
-ALTER TABLE flash_sale_order
-  ADD COLUMN IF NOT EXISTS exclusive   boolean NOT NULL DEFAULT false, -- the user may have one live order of the item
-  ADD COLUMN IF NOT EXISTS price       bigint,
-  ADD COLUMN IF NOT EXISTS currency    text,
-  ADD COLUMN IF NOT EXISTS sale_id     text,
-  ADD COLUMN IF NOT EXISTS sequence    bigint NOT NULL DEFAULT 0,      -- of the reservation's last change
-  ADD COLUMN IF NOT EXISTS lsn         bigint NOT NULL DEFAULT 0,      -- of the same in the log
-  ADD COLUMN IF NOT EXISTS reserved_at timestamptz,
-  ADD COLUMN IF NOT EXISTS expires_at  timestamptz,                    -- null: no deadline
-  ADD COLUMN IF NOT EXISTS updated_at  timestamptz,
-  ADD CONSTRAINT flash_sale_order_quantity CHECK (quantity > 0),
-  ADD CONSTRAINT flash_sale_order_status CHECK (status IN ('PENDING', 'PAID', 'EXPIRED', 'CANCELLED', 'REFUNDED'));
 CREATE UNIQUE INDEX flash_sale_order_live ON flash_sale_order (item_id, version, user_id)
   WHERE exclusive AND status IN ('PENDING', 'PAID');
 
@@ -112,7 +109,7 @@ CREATE TABLE holdfast_parked (
   number         bigint NOT NULL, -- of the item
   item           text   NOT NULL,
   version        bigint NOT NULL,
-  key            text   NOT NULL, -- order id, ADJUST's id, or sequence:<n>
+  key            text   NOT NULL, -- order id, adjust:<id>, or sequence:<n>
   reason         text   NOT NULL CHECK (reason IN ('no_room', 'duplicate_live', 'bad_id', 'foreign_row')),
   detail         text   NOT NULL,
   state          text   NOT NULL CHECK (state IN ('parked', 'resolved', 'cancelled')),

@@ -1,7 +1,6 @@
 #include "replication/event_json.h"
 
-#include "replication/batch_decoder.h"
-#include "tests/unit/replication/log_maker.h"
+#include "tests/unit/replication/event_tape.h"
 
 #include <boost/json.hpp>
 
@@ -12,13 +11,7 @@ using namespace holdfast::test;
 
 namespace {
 
-std::vector<Event> events_of(LogMaker& log) {
-  BatchDecoder decoder(Cursor{log.log, Lsn(), Epoch(1)}, {});
-  decoder.feed(log.batch());
-  auto batch = decoder.next(1000);
-  REQUIRE(batch.has_value());
-  return batch->events;
-}
+std::vector<Event> events_of(LogMaker& log) { return EventTape(log).next(); }
 
 std::string line(const Event& event) { return boost::json::serialize(event_to_json(event)); }
 

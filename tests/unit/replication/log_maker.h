@@ -42,6 +42,9 @@ struct LogMaker {
   void reserve(Item& item, std::uint64_t id, const std::string& user, std::int64_t quantity = 1);
   void follow(Item& item, std::uint64_t id, ReservationEvent event, bool write_off = false);
   void forget(Item& item);
+  ReservationState state_of(const Item& item, std::uint64_t id) const {
+    return reservations_.at({item.number.value(), id}).state;
+  }
   /// All records since the last one as a batch, as on disk.
   std::string batch();
   /// The LSN that the next batch begins with.

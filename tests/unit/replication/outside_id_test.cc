@@ -25,3 +25,11 @@ TEST_CASE("outside_id: a user is a number only when he is nothing else") {
   CHECK(!outside_user_number("alice"));
   CHECK(!outside_user_number("18446744073709551615"));
 }
+
+TEST_CASE("outside_id: ids of a schema of names, and of one of numbers") {
+  CHECK(outside_item_id(OutsideIds::text, "item:1\n") == "item:1%0A");
+  CHECK(outside_item_id(OutsideIds::bigint, "item:1") == "1");
+  CHECK(!outside_item_id(OutsideIds::bigint, "shoe"));
+  CHECK(outside_user_id(OutsideIds::text, "alice") == "alice");
+  CHECK(!outside_user_id(OutsideIds::bigint, "alice"));
+}

@@ -1,0 +1,46 @@
+// The items of a PostgreSQL sink as its table holdfast_item has them, kept in memory between batches: what reservations
+// need to find their item's row, and what shows that no event is missing. One thread.
+#pragma once
+
+#include "replication/order_fold.h"
+#include "replication/outside_id.h"
+#include "replication/sink_items.h"
+
+#include <set>
+#include <unordered_map>
+
+namespace holdfast {
+
+struct KnownItem {
+  ItemFactsPointer facts;
+  std::string item_id;  // outside; empty when it is refused
+  std::string refused;  // why no row of it is written: bad_id, foreign_row; empty: it has one
+  std::int64_t total = 0;
+  Sequence sequence;
+};
+
+/// Pieces in which each LOAD comes before every other event of its name, so that versions do not mix.
+std::vector<std::span<const Event>> split_at_loads(std::span<const Event> events);
+
+class KnownItems {
+ public:
+  void put(KnownItem item);
+  /// REQUIRES: known.
+  const KnownItem& at(ItemNumber number) const;
+  bool has(ItemNumber number) const { return items_.contains(number); }
+
+  /// Takes the events in turn: sequences without a gap, totals, facts. Items of LOADs must be known, at sequence 0. An
+  /// error, `damaged`, for an event that is not the item's next one, or of an item that is not known.
+  Result<std::vector<EventStep>> take(std::span<const Event> events);
+
+  /// Numbers of what take() changed since the last call.
+  std::set<ItemNumber> take_touched() { return std::exchange(touched_, {}); }
+  /// Forgets what can change no more.
+  void forget(ItemNumber number) { items_.erase(number); }
+
+ private:
+  std::unordered_map<ItemNumber, KnownItem> items_;
+  std::set<ItemNumber> touched_;
+};
+
+}  // namespace holdfast

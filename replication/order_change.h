@@ -1,0 +1,50 @@
+// What a reservation's events do to its row of flash_sale_order: the row's state before and after, whatever happened in
+// between. Pure; any thread.
+#pragma once
+
+#include "replication/event.h"
+
+namespace holdfast {
+
+enum class OrderStatus : std::uint8_t { pending, paid, expired, cancelled, refunded };
+/// "PENDING" ... as the table has it.
+std::string_view status_name(OrderStatus status) noexcept;
+std::optional<OrderStatus> parse_status(std::string_view text) noexcept;
+/// Holds units.
+bool is_live(OrderStatus status) noexcept;
+
+struct OrderChange {
+  ItemNumber item;
+  ReservationId id;
+  std::string user;  // not escaped
+  Quantity quantity;
+  /// What the row must be now; nothing: there is none, or only that of an earlier life that has ended.
+  std::optional<OrderStatus> from;
+  OrderStatus to{};
+  bool sets_expiry = false;
+  std::optional<WallTime> expires_at;
+  Sequence first;  // of the events
+  Sequence last;
+  Lsn last_lsn;
+  WallTime last_at;
+  // Of a new row only.
+  bool exclusive = false;
+  std::int64_t price = 0;
+  std::string currency;
+  std::string sale;
+  WallTime reserved_at{};
+
+  /// By how much it moves the item's `sold`.
+  std::int64_t sold_delta() const noexcept;
+  /// A row that holds no units begins to.
+  bool becomes_live() const noexcept { return is_live(to) && !(from && is_live(*from)); }
+};
+
+/// What the first event that is seen of a reservation does. REQUIRES: an event of a reservation.
+OrderChange begin_change(const Event& event);
+
+/// Adds what a later event of the same reservation does; RESERVE begins a new life, of which a row of an earlier one knows
+/// nothing. An error, `damaged`, for an event that cannot follow in any log.
+Result<void> follow_change(OrderChange& change, const Event& event);
+
+}  // namespace holdfast

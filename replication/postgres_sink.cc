@@ -1,0 +1,165 @@
+#include "replication/postgres_sink.h"
+
+#include "protocol/check.h"
+#include "replication/postgres_batch.h"
+#include "replication/postgres_migrate.h"
+
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+namespace holdfast {
+namespace {
+
+class PostgresSink final : public EventSink {
+ public:
+  explicit PostgresSink(PostgresSinkSettings settings)
+      : settings_(std::move(settings)), owner_(boost::uuids::to_string(boost::uuids::random_generator()())) {}
+
+  Result<SinkState> open() override;
+  Result<void> apply(const LogId& log, const EventBatch& batch) override;
+  Result<std::vector<ParkNotice>> untold(std::size_t notices_max) override;
+  Result<void> told(const std::vector<ParkNotice>& notices) override;
+  SinkFigures figures() const override { return figures_; }
+
+ private:
+  Result<SinkState> do_open();
+  Result<Cursor> take_over();
+  Result<void> do_apply(const LogId& log, const EventBatch& batch);
+  Result<CursorRow> lock_own_cursor();
+  Error superseded(const CursorRow& row) const;
+  /// After an error the session is of no use any more.
+  template <class T>
+  Result<T> or_disconnect(Result<T> result) {
+    if (!result) {
+      tables_.reset();
+      connection_.reset();
+    }
+    return result;
+  }
+
+  PostgresSinkSettings settings_;
+  std::string owner_;  // of this process
+  std::unique_ptr<PostgresConnection> connection_;
+  std::optional<PostgresTables> tables_;
+  KnownItems known_;
+  SinkFigures figures_;
+  Cursor cursor_;  // epoch none: never taken over
+};
+
+Error PostgresSink::superseded(const CursorRow& row) const {
+  return Error::format(ErrorCode::superseded,
+                       "another relay has taken over the sink {} under epoch {}; this one had {}", settings_.name,
+                       row.cursor.epoch.value(), cursor_.epoch.value());
+}
+
+Result<SinkState> PostgresSink::open() {
+  tables_.reset();
+  connection_.reset();
+  auto connection = PostgresConnection::connect(settings_.url);
+  if (!connection) return connection.error();
+  connection_ = std::move(*connection);
+  return or_disconnect(do_open());
+}
+
+Result<SinkState> PostgresSink::do_open() {
+  HOLDFAST_TRY(connection_->begin());
+  const auto ids = check_schema(*connection_);
+  if (!ids) return ids.error();
+  tables_.emplace(*connection_, *ids, settings_.name);
+  const auto cursor = take_over();
+  if (!cursor) return cursor.error();
+  auto items = tables_->live_items();
+  if (!items) return items.error();
+  HOLDFAST_TRY(connection_->commit());
+  cursor_ = *cursor;
+  known_ = KnownItems();
+  SinkState state{cursor_, {}};
+  for (KnownItem& item : *items) {
+    state.items.put(item.facts);
+    known_.put(std::move(item));
+  }
+  return state;
+}
+
+Result<Cursor> PostgresSink::take_over() {
+  auto row = tables_->lock_cursor();
+  if (!row) return row.error();
+  if (!row->there) {
+    const auto used = tables_->knows_any_item();
+    if (!used) return used.error();
+    if (*used || cursor_.epoch > Epoch()) {
+      return Error::format(ErrorCode::damaged,
+                           "the row of sink {} in holdfast_cursor is gone, and the tables are not empty",
+                           settings_.name);
+    }
+    HOLDFAST_TRY(tables_->make_cursor(owner_));
+    row = tables_->lock_cursor();
+    if (!row) return row.error();
+  }
+  if (cursor_.epoch > Epoch() && row->owner != owner_) return superseded(*row);
+  Cursor cursor = row->cursor;
+  cursor.epoch = cursor.epoch.next();
+  HOLDFAST_TRY(tables_->take_over(cursor.epoch, owner_));
+  return cursor;
+}
+
+/// The cursor's row, which must be as this process left it.
+Result<CursorRow> PostgresSink::lock_own_cursor() {
+  auto row = tables_->lock_cursor();
+  if (!row) return row.error();
+  if (row->there && row->cursor.epoch != cursor_.epoch) return superseded(*row);
+  if (row->there && row->cursor == cursor_) return row;
+  return Error::format(
+      ErrorCode::damaged,
+      "the row of sink {} in holdfast_cursor says LSN {}, and this relay had written {}: somebody changed it",
+      settings_.name, row->cursor.lsn.value(), cursor_.lsn.value());
+}
+
+Result<void> PostgresSink::apply(const LogId& log, const EventBatch& batch) {
+  CHECK(connection_ != nullptr && tables_);
+  CHECK(!is_log(cursor_.log) || cursor_.log == log);
+  CHECK(batch.through >= cursor_.lsn);
+  return or_disconnect(do_apply(log, batch));
+}
+
+Result<void> PostgresSink::do_apply(const LogId& log, const EventBatch& batch) {
+  HOLDFAST_TRY(connection_->begin());
+  const auto row = lock_own_cursor();
+  if (!row) return row.error();
+  PostgresBatch writer(*connection_, *tables_, known_, row->parking, settings_.existing_items);
+  HOLDFAST_TRY(writer.apply(batch.events));
+  const auto moved = tables_->move_cursor(cursor_, log, batch.through);
+  if (!moved) return moved.error();
+  CHECK(*moved);  // its row is locked since it was compared
+  HOLDFAST_TRY(connection_->commit());
+  cursor_.log = log;
+  cursor_.lsn = batch.through;
+  figures_.parked += writer.figures().parked;
+  figures_.resolved += writer.figures().resolved;
+  figures_.singly += writer.figures().singly;
+  return {};
+}
+
+Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
+  CHECK(connection_ != nullptr);
+  HOLDFAST_TRY(or_disconnect(connection_->begin()));
+  auto notices = or_disconnect(untold_notices(*connection_, notices_max));
+  if (!notices) return notices;
+  HOLDFAST_TRY(or_disconnect(connection_->commit()));
+  return notices;
+}
+
+Result<void> PostgresSink::told(const std::vector<ParkNotice>& notices) {
+  CHECK(connection_ != nullptr);
+  HOLDFAST_TRY(or_disconnect(connection_->begin()));
+  HOLDFAST_TRY(or_disconnect(note_told(*connection_, notices)));
+  return or_disconnect(connection_->commit());
+}
+
+}  // namespace
+
+std::unique_ptr<EventSink> make_postgres_sink(PostgresSinkSettings settings) {
+  return std::make_unique<PostgresSink>(std::move(settings));
+}
+
+}  // namespace holdfast

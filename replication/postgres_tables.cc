@@ -1,0 +1,313 @@
+#include "replication/postgres_tables.h"
+
+#include "protocol/check.h"
+#include "protocol/outside_text.h"
+#include "replication/event_json.h"
+#include "replication/migrations.h"
+#include "replication/postgres_statements.h"
+#include "replication/sql_rows.h"
+
+#include <boost/json.hpp>
+#include <map>
+
+namespace holdfast {
+namespace {
+
+using namespace postgres_statements;
+
+std::string text_of(std::uint64_t number) { return std::to_string(number); }
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+
+std::string id_text(const ReservationId& id) {
+  const auto text = id.text();
+  return {text.data(), text.size()};
+}
+
+std::string state_text(const ItemFacts& item) { return item.dropped ? "DROPPED" : std::string(state_name(item.state)); }
+
+std::string facts_text(const ItemFacts& item) { return boost::json::serialize(facts_to_json(item)); }
+
+std::optional<std::int64_t> ms(const std::optional<WallTime>& time) {
+  return time ? std::optional<std::int64_t>(to_ms(*time)) : std::nullopt;
+}
+
+/// Counts rows by item: what a statement should have written and what it says that it did.
+class RowCount {
+ public:
+  void expect(const KnownItem& item) {
+    const auto& facts = *item.facts;
+    auto& entry = entries_[{item.item_id, text_of(facts.version.value())}];
+    entry.number = facts.number;
+    ++entry.missing;
+  }
+
+  WriteResult compare(const SqlAnswer& answer) {
+    WriteResult result;
+    if (!answer.refused.empty()) {
+      result.refused = answer.text;
+      return result;
+    }
+    for (const SqlRow& row : answer.rows) --entries_[{row.at(0).value_or(""), row.at(1).value_or("")}].missing;
+    for (const auto& [key, entry] : entries_) {
+      if (entry.missing != 0) result.unfit.push_back(entry.number);
+    }
+    return result;
+  }
+
+ private:
+  struct Entry {
+    ItemNumber number;
+    std::int64_t missing = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Entry> entries_;
+};
+
+}  // namespace
+
+Result<SqlAnswer> PostgresTables::run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
+  return connection_.run({statement.name, sql_with_ids(statement.text, ids_)}, parameters);
+}
+
+Result<CursorRow> PostgresTables::lock_cursor() {
+  const auto found = run(kLockCursor, {sink_});
+  if (!found) return found.error();
+  CursorRow row;
+  if (found->rows.empty()) return row;
+  const SqlRow& columns = found->rows.front();
+  row.there = true;
+  if (columns.at(0)) {
+    const auto log = parse_log_id(*columns[0]);
+    if (!log) return log.error();
+    row.cursor.log = *log;
+  }
+  row.cursor.lsn = Lsn(unsigned_in(columns, 1));
+  row.cursor.epoch = Epoch(unsigned_in(columns, 2));
+  row.owner = columns.at(3).value_or("");
+  row.parking = columns.at(4) == "t";
+  return row;
+}
+
+Result<void> PostgresTables::make_cursor(const std::string& owner) {
+  HOLDFAST_TRY(run(kMakeCursor, {sink_, owner}));
+  return {};
+}
+
+Result<void> PostgresTables::take_over(Epoch epoch, const std::string& owner) {
+  HOLDFAST_TRY(run(kTakeOver, {sink_, text_of(epoch.value()), owner}));
+  return {};
+}
+
+Result<bool> PostgresTables::move_cursor(const Cursor& from, const LogId& log, Lsn to) {
+  const auto moved = run(kMoveCursor, {sink_, log_id_text(log), text_of(to.value()), text_of(from.lsn.value()),
+                                       text_of(from.epoch.value())});
+  if (!moved) return moved.error();
+  return moved->affected == 1;
+}
+
+Result<bool> PostgresTables::knows_any_item() {
+  const auto found = run(kKnowsAny, {});
+  if (!found) return found.error();
+  return found->rows.at(0).at(0) == "t";
+}
+
+Result<std::vector<KnownItem>> PostgresTables::live_items() {
+  const auto found = run(kLiveItems, {});
+  if (!found) return found.error();
+  std::vector<KnownItem> items;
+  for (const SqlRow& row : found->rows) {
+    const auto facts = facts_from_json(row.at(4).value_or(""));
+    if (!facts) return facts.error();
+    items.push_back(
+        {*facts, row.at(0).value_or(""), row.at(1).value_or(""), number_in(row, 2), Sequence(unsigned_in(row, 3))});
+  }
+  return items;
+}
+
+Result<std::string> PostgresTables::owner_of(const std::string& item_id) {
+  const auto found = run(kOwnerOf, {item_id});
+  if (!found) return found.error();
+  return found->rows.empty() ? std::string() : found->rows.front().at(0).value_or("");
+}
+
+Result<std::vector<ItemNumber>> PostgresTables::end_versions(const std::string& name) {
+  const auto ended = run(kEndVersions, {outside_text(name)});
+  if (!ended) return ended.error();
+  std::vector<ItemNumber> numbers;
+  for (const SqlRow& row : ended->rows) numbers.emplace_back(unsigned_in(row, 0));
+  return numbers;
+}
+
+Result<bool> PostgresTables::add_known(const KnownItem& item) {
+  const ItemFacts& facts = *item.facts;
+  const auto added =
+      run(kAddKnown, {text_of(facts.number.value()), outside_text(facts.name), text_of(facts.version.value()),
+                      item.item_id, item.refused, text_of(item.total), facts_text(facts)});
+  if (!added) return added.error();
+  return added->affected == 1;
+}
+
+Result<void> PostgresTables::save_known(std::span<const KnownItem* const> items) {
+  if (items.empty()) return {};
+  SqlRows<5> rows;
+  for (const KnownItem* item : items) {
+    rows.add(item->facts->number.value(), item->total, item->sequence.value(), !item->facts->dropped,
+             facts_text(*item->facts));
+  }
+  const auto saved = run(kSaveKnown, rows.parameters());
+  if (!saved) return saved.error();
+  if (saved->affected == items.size()) return {};
+  return Error::format(ErrorCode::damaged,
+                       "holdfast_item does not have the {} items that it should: somebody changed it", items.size());
+}
+
+Result<ItemRow> PostgresTables::lock_item(const std::string& item_id) {
+  const auto found = run(kLockItem, {item_id});
+  if (!found) return found.error();
+  ItemRow row;
+  if (found->rows.empty()) return row;
+  const SqlRow& columns = found->rows.front();
+  row.there = true;
+  row.ours = columns.at(0).has_value();
+  row.version = ItemVersion(unsigned_in(columns, 0));
+  row.sold = number_in(columns, 1);
+  row.quantity = number_in(columns, 2);
+  return row;
+}
+
+Result<void> PostgresTables::run_load(const SqlStatement& statement, const KnownItem& item, const Event& load,
+                                      bool with_quantity) {
+  const ItemFacts& facts = *item.facts;
+  const ItemDefinition& definition = facts.definition;
+  std::vector<std::string> parameters = {item.item_id,
+                                         text_of(facts.version.value()),
+                                         state_text(facts),
+                                         text_of(definition.price),
+                                         outside_text(definition.currency),
+                                         outside_text(definition.sale),
+                                         outside_text(definition.product),
+                                         text_of(to_ms(definition.opens_at)),
+                                         text_of(to_ms(definition.closes_at)),
+                                         text_of(to_ms(load.at))};
+  if (with_quantity) parameters.push_back(text_of(total(load.after)));
+  const auto done = run(statement, parameters);
+  if (!done) return done.error();
+  if (done->affected == 1) return {};
+  return Error::format(ErrorCode::damaged, "the row of {} cannot be written: {}", outside_text(facts.name), done->text);
+}
+
+Result<void> PostgresTables::add_item(const KnownItem& item, const Event& load) {
+  return run_load(kAddItem, item, load, true);
+}
+Result<void> PostgresTables::adopt_item(const KnownItem& item, const Event& load) {
+  return run_load(kAdoptItem, item, load, false);
+}
+Result<void> PostgresTables::next_version(const KnownItem& item, const Event& load) {
+  return run_load(kNextVersion, item, load, true);
+}
+
+Result<void> PostgresTables::describe_items(std::span<const KnownItem* const> items) {
+  if (items.empty()) return {};
+  SqlRows<10> rows;
+  for (const KnownItem* item : items) {
+    const ItemFacts& facts = *item->facts;
+    const ItemDefinition& definition = facts.definition;
+    rows.add(item->item_id, facts.version.value(), item->sequence.value(), state_text(facts), definition.price,
+             outside_text(definition.currency), outside_text(definition.sale), outside_text(definition.product),
+             to_ms(definition.opens_at), to_ms(definition.closes_at));
+  }
+  HOLDFAST_TRY(run(kDescribeItems, rows.parameters()));
+  return {};
+}
+
+Result<WriteResult> PostgresTables::update_orders(std::span<const OrderChange> changes, const KnownItems& known) {
+  if (changes.empty()) return WriteResult();
+  SqlRows<12> rows;
+  RowCount count;
+  for (const OrderChange& change : changes) {
+    const KnownItem& item = known.at(change.item);
+    CHECK(change.from.has_value());
+    count.expect(item);
+    rows.add(item.item_id, item.facts->version.value(), id_text(change.id), outside_user_id(ids_, change.user).value(),
+             change.quantity.value(), status_name(*change.from), status_name(change.to), change.sets_expiry,
+             ms(change.expires_at), change.last.value(), change.last_lsn.value(), to_ms(change.last_at));
+  }
+  const auto answer = run(kUpdateOrders, rows.parameters());
+  if (!answer) return answer.error();
+  return count.compare(*answer);
+}
+
+Result<WriteResult> PostgresTables::insert_orders(std::span<const OrderChange> changes, const KnownItems& known) {
+  if (changes.empty()) return WriteResult();
+  SqlRows<15> rows;
+  RowCount count;
+  for (const OrderChange& change : changes) {
+    const KnownItem& item = known.at(change.item);
+    CHECK(!change.from.has_value());
+    count.expect(item);
+    rows.add(item.item_id, item.facts->version.value(), id_text(change.id), outside_user_id(ids_, change.user).value(),
+             change.quantity.value(), status_name(change.to), change.exclusive, change.price,
+             outside_text(change.currency), outside_text(change.sale), change.last.value(), change.last_lsn.value(),
+             to_ms(change.reserved_at), ms(change.expires_at), to_ms(change.last_at));
+  }
+  const auto answer = run(kInsertOrders, rows.parameters());
+  if (!answer) return answer.error();
+  return count.compare(*answer);
+}
+
+Result<WriteResult> PostgresTables::sum_items(std::span<const ItemSum> items, const KnownItems& known) {
+  if (items.empty()) return WriteResult();
+  SqlRows<6> rows;
+  RowCount count;
+  for (const ItemSum& sum : items) {
+    const KnownItem& item = known.at(sum.item->number);
+    count.expect(item);
+    rows.add(item.item_id, item.facts->version.value(), sum.stock_delta, sum.sold_delta, sum.last.value(),
+             to_ms(sum.last_at));
+  }
+  const auto answer = run(kSumItems, rows.parameters());
+  if (!answer) return answer.error();
+  return count.compare(*answer);
+}
+
+std::vector<std::string> PostgresTables::journal_columns(std::span<const Event> events) const {
+  SqlRows<16> rows;
+  for (const Event& event : events) {
+    std::optional<std::string> id, user, reason;
+    std::optional<std::int64_t> quantity, expires_at;
+    std::int64_t flags = 0;
+    if (const auto* const reservation = event.reservation()) {
+      id = id_text(reservation->id);
+      user = outside_text(reservation->user);
+      quantity = reservation->quantity.value();
+      flags = (reservation->exclusive ? 1 : 0) + (reservation->write_off ? 2 : 0);
+      expires_at = ms(reservation->expires_at);
+    } else {
+      const ItemChange& change = *event.item_change();
+      if (change.event == ItemEvent::adjust) {
+        id = id_text(change.adjust_id);
+        reason = outside_text(change.reason);
+      }
+      quantity = change.delta;
+      flags = change.by_window ? 4 : 0;
+    }
+    rows.add(outside_text(event.item->name), event.item->version.value(), event.sequence.value(), event.lsn.value(),
+             event.name(), to_ms(event.at), id, user, quantity, flags, expires_at, reason, event.after.available,
+             event.after.reserved, event.after.confirmed, event.after.held);
+  }
+  return rows.parameters();
+}
+
+Result<std::uint64_t> PostgresTables::write_journal(std::span<const Event> events) {
+  if (events.empty()) return std::uint64_t{0};
+  const auto written = run(kWriteJournal, journal_columns(events));
+  if (!written) return written.error();
+  return written->affected;
+}
+
+Result<std::string> PostgresTables::differing_journal(std::span<const Event> events) {
+  const auto found = run(kDifferingJournal, journal_columns(events));
+  if (!found) return found.error();
+  return found->rows.empty() ? std::string() : found->rows.front().at(0).value_or("");
+}
+
+}  // namespace holdfast

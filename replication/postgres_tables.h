@@ -1,0 +1,90 @@
+// The SQL of the postgres sink: each call is one statement over whole columns of rows. Decides nothing. Blocking; one
+// thread. All calls belong to the connection's open transaction; errors are those of PostgresConnection.
+#pragma once
+
+#include "replication/event_sink.h"
+#include "replication/known_items.h"
+#include "replication/postgres_connection.h"
+
+namespace holdfast {
+
+/// The sink's row of holdfast_cursor.
+struct CursorRow {
+  bool there = false;
+  Cursor cursor;
+  std::string owner;     // UUID of the process that wrote last
+  bool parking = false;  // something is parked
+};
+
+/// Which item of a statement's rows were not all written as they should.
+struct WriteResult {
+  std::vector<ItemNumber> unfit;  // their counts do not match
+  std::string refused;            // a constraint refused the whole statement: what it said
+  bool fits() const noexcept { return unfit.empty() && refused.empty(); }
+};
+
+/// How the row of flash_sale_item stands before a LOAD.
+struct ItemRow {
+  bool there = false;
+  bool ours = false;
+  ItemVersion version;
+  std::int64_t sold = 0;
+  std::int64_t quantity = 0;
+};
+
+class PostgresTables {
+ public:
+  PostgresTables(PostgresConnection& connection, OutsideIds ids, std::string sink)
+      : connection_(connection), ids_(ids), sink_(std::move(sink)) {}
+
+  OutsideIds ids() const noexcept { return ids_; }
+
+  // The cursor.
+  /// Locks it until the transaction ends.
+  Result<CursorRow> lock_cursor();
+  Result<void> make_cursor(const std::string& owner);
+  Result<void> take_over(Epoch epoch, const std::string& owner);
+  /// Whether it was still as `from` says.
+  Result<bool> move_cursor(const Cursor& from, const LogId& log, Lsn to);
+
+  // Items.
+  Result<bool> knows_any_item();
+  Result<std::vector<KnownItem>> live_items();
+  /// The name that owns an outside id; empty for none.
+  Result<std::string> owner_of(const std::string& item_id);
+  /// Nothing of the older versions of this name can change any more; their numbers.
+  Result<std::vector<ItemNumber>> end_versions(const std::string& name);
+  /// False when the number or the version is known already.
+  Result<bool> add_known(const KnownItem& item);
+  Result<void> save_known(std::span<const KnownItem* const> items);
+  Result<ItemRow> lock_item(const std::string& item_id);
+  Result<void> add_item(const KnownItem& item, const Event& load);
+  /// Keeps quantity and sold as people have them.
+  Result<void> adopt_item(const KnownItem& item, const Event& load);
+  /// The totals of the version before go to the history.
+  Result<void> next_version(const KnownItem& item, const Event& load);
+  /// State and definition of items, and their sequence; rows that are gone are passed over.
+  Result<void> describe_items(std::span<const KnownItem* const> items);
+
+  // Rows of a fold. `known`: of all its items.
+  Result<WriteResult> update_orders(std::span<const OrderChange> changes, const KnownItems& known);
+  Result<WriteResult> insert_orders(std::span<const OrderChange> changes, const KnownItems& known);
+  Result<WriteResult> sum_items(std::span<const ItemSum> items, const KnownItems& known);
+
+  // The journal.
+  /// How many rows are new.
+  Result<std::uint64_t> write_journal(std::span<const Event> events);
+  /// "item version sequence" of the first row that is there and says something else; empty when there is none.
+  Result<std::string> differing_journal(std::span<const Event> events);
+
+ private:
+  Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
+  Result<void> run_load(const SqlStatement& statement, const KnownItem& item, const Event& load, bool with_quantity);
+  std::vector<std::string> journal_columns(std::span<const Event> events) const;
+
+  PostgresConnection& connection_;
+  OutsideIds ids_;
+  std::string sink_;
+};
+
+}  // namespace holdfast
