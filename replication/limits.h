@@ -1,0 +1,31 @@
+// Every bound of the relay in one place, and how the bounds relate. Constants; any thread.
+#pragma once
+
+#include "protocol/types.h"
+
+namespace holdfast {
+
+/// Bytes of the log that a sink asks for at once. More come only where one batch of the log is longer.
+inline constexpr std::size_t kReadBytesMax = 1_MiB;
+/// Events that are written as one batch.
+inline constexpr std::size_t kBatchEventsMax = 5000;
+/// A sink that has all that is durable asks again this long after it last did, so that what comes meanwhile is one batch.
+inline constexpr Millis kGatherTime{50};
+/// The server holds the answer back this long when there is nothing new.
+inline constexpr Millis kBlockTime{1000};
+/// How long a server may take to answer beyond that.
+inline constexpr Millis kAnswerTime{15'000};
+/// Things that the server is told of with one acknowledgement.
+inline constexpr std::size_t kNoticesMax = 500;
+/// What a person changed in the tables is told to the server this often.
+inline constexpr Millis kNoticesEvery{5000};
+/// What failed is tried again after the first of these, then twice as long each time up to the last, each time with up to a
+/// half of it taken off at random.
+inline constexpr Millis kBackOffFirst{100};
+inline constexpr Millis kBackOffLast{15'000};
+/// Sinks of one process.
+inline constexpr std::size_t kSinksMax = 16;
+
+static_assert(kGatherTime < kBlockTime && kBlockTime < kAnswerTime && kBackOffFirst < kBackOffLast);
+
+}  // namespace holdfast
