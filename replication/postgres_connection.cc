@@ -23,8 +23,8 @@ const std::map<std::string, std::string> kDefaults = {{"sslmode", "verify-full"}
                                                       {"tcp_user_timeout", "60000"},
                                                       {"client_encoding", "UTF8"}};
 constexpr const char* kSession =
-    "SET synchronous_commit = on; SET statement_timeout = '60s'; SET lock_timeout = '10s';"
-    "SET idle_in_transaction_session_timeout = '60s'; SET timezone = 'UTC'; SET default_transaction_isolation = 'read "
+    "SET synchronous_commit = on; SET statement_timeout = '30s'; SET lock_timeout = '10s';"
+    "SET idle_in_transaction_session_timeout = '15s'; SET timezone = 'UTC'; SET default_transaction_isolation = 'read "
     "committed'";
 
 constexpr std::string_view kRefusedClass = "23";

@@ -96,9 +96,10 @@ Result<Cursor> PostgresSink::take_over() {
     row = tables_->lock_cursor();
     if (!row) return row.error();
   }
-  if (cursor_.epoch > Epoch() && row->owner != owner_) return superseded(*row);
+  // Another's lower epoch is that of a database which was restored to a time before this relay.
+  if (cursor_.epoch > Epoch() && row->owner != owner_ && row->cursor.epoch > cursor_.epoch) return superseded(*row);
   Cursor cursor = row->cursor;
-  cursor.epoch = cursor.epoch.next();
+  cursor.epoch = std::max(cursor.epoch, cursor_.epoch).next();
   HOLDFAST_TRY(tables_->take_over(cursor.epoch, owner_));
   return cursor;
 }

@@ -34,10 +34,14 @@ Millis SinkFeed::step(Millis now) {
   CHECK(!over());
   const auto pause = try_step(now);
   if (!pause) return fail(pause.error());
+  return *pause;
+}
+
+/// All is well: the sink took something, or has all there is. That it could be opened is no proof after a failed write.
+void SinkFeed::succeed() {
   back_off_.succeeded();
   status_.state = FeedState::running;
   status_.error.clear();
-  return *pause;
 }
 
 Millis SinkFeed::fail(const Error& error) {
@@ -80,6 +84,7 @@ Result<void> SinkFeed::take_over() {
   status_.durable = range->durable;
   status_.cursor.log = range->log;
   decoder_.emplace(status_.cursor, std::move(state->items));
+  if (status_.state == FeedState::starting) succeed();
   return {};
 }
 
@@ -93,6 +98,7 @@ Result<Millis> SinkFeed::read(Millis now) {
   HOLDFAST_TRY(check_cursor(status_.cursor, page->range));
   status_.durable = page->range.durable;
   read_at_ = now;
+  if (page->batches.empty()) succeed();
   decoder_->feed(std::move(page->batches));
   return Millis(0);
 }
@@ -101,6 +107,7 @@ Result<void> SinkFeed::write(Millis now) {
   auto batch = decoder_->next(kBatchEventsMax);
   if (!batch) return batch.error();
   HOLDFAST_TRY(sink_.apply(status_.cursor.log, *batch));
+  succeed();
   status_.cursor.lsn = batch->through;
   status_.events += batch->events.size();
   ++status_.batches;

@@ -56,6 +56,7 @@ class SinkFeed {
   Result<Millis> read(Millis now);
   Result<void> write(Millis now);
   Result<void> acknowledge(Millis now, bool notices_wanted);
+  void succeed();
   Millis fail(const Error& error);
 
   std::string name_;

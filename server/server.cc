@@ -6,7 +6,7 @@
 #include "server/log_stream_thread.h"
 #include "server/loop.h"
 #include "server/metrics_server.h"
-#include "server/notify.h"
+#include "storage/notify.h"
 #include "server/sharded_replay.h"
 #include "server/snapshot_keeper.h"
 #include "storage/machine_clock.h"

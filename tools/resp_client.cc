@@ -56,7 +56,7 @@ Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& serve
                                                         const Credentials& credentials) {
   std::string host, port;
   if (!split_server(server, host, port)) {
-    return Error::format(ErrorCode::bad_option, "--server: '{}' is not HOST:PORT", Echo(server).text());
+    return Error::format(ErrorCode::bad_option, "the server '{}' is not HOST:PORT", Echo(server).text());
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

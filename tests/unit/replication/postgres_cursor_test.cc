@@ -83,6 +83,17 @@ TEST_CASE(
   CHECK(second->open().has_value());
 }
 
+TEST_CASE("postgres_cursor: a database that was restored to the time of an earlier relay is no other relay") {
+  Filled bench;
+  const auto second = bench.another_sink();
+  REQUIRE(second->open().has_value());
+  REQUIRE(second->open().has_value());
+  bench.execute("UPDATE holdfast_cursor SET epoch = 1, owner = '00000000-0000-0000-0000-000000000001'");
+  const auto state = second->open();
+  REQUIRE(state.has_value());
+  CHECK(state->cursor.epoch == Epoch(4));
+}
+
 TEST_CASE("postgres_cursor: a row that somebody changed stops the relay, whether it runs or not") {
   for (const bool running : {true, false}) {
     for (const char* edit : {"lsn = 3", "lsn = 4", "lsn = 9", "lsn = 0"}) {
