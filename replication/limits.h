@@ -15,17 +15,16 @@ inline constexpr Millis kGatherTime{50};
 inline constexpr Millis kBlockTime{1000};
 /// How long a server may take to answer beyond that.
 inline constexpr Millis kAnswerTime{15'000};
-/// Things that the server is told of with one acknowledgement.
-inline constexpr std::size_t kNoticesMax = 500;
+/// Things that the server is told of with one acknowledgement, at most five words each; a request has at most 1,024.
+inline constexpr std::size_t kNoticesMax = 200;
 /// What a person changed in the tables is told to the server this often.
 inline constexpr Millis kNoticesEvery{5000};
 /// What failed is tried again after the first of these, then twice as long each time up to the last, each time with up to a
 /// half of it taken off at random.
 inline constexpr Millis kBackOffFirst{100};
 inline constexpr Millis kBackOffLast{15'000};
-/// Sinks of one process.
-inline constexpr std::size_t kSinksMax = 16;
 
 static_assert(kGatherTime < kBlockTime && kBlockTime < kAnswerTime && kBackOffFirst < kBackOffLast);
+static_assert(4 + 5 * kNoticesMax <= 1024);
 
 }  // namespace holdfast

@@ -133,6 +133,8 @@ Result<void> SinkFeed::acknowledge(Millis now, bool notices_wanted) {
   const auto taken = source_.acknowledge(name_, status_.cursor.lsn, notices);
   if (!taken) {
     ++status_.unacknowledged;
+    // What it will not be told of must not keep it from knowing how far the sink is.
+    if (!notices.empty()) source_.acknowledge(name_, status_.cursor.lsn, {});
     return {};
   }
   if (notices.empty()) return {};

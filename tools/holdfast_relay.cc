@@ -4,6 +4,7 @@
 #include "replication/postgres_migrate.h"
 #include "replication/postgres_sink.h"
 #include "storage/notify.h"
+#include "storage/sinks_format.h"
 #include "tools/relay_metrics.h"
 #include "tools/relay_runner.h"
 #include "tools/server_log_source.h"

@@ -101,8 +101,10 @@ Result<LogPage> ServerLogSource::read(Lsn from, std::size_t bytes_max, Millis bl
 Result<void> ServerLogSource::acknowledge(const std::string& sink, Lsn lsn, const std::vector<ParkNotice>& notices) {
   std::vector<std::string> words = {"LOG", "ACK", sink, std::to_string(lsn.value())};
   for (const ParkNotice& notice : notices) {
+    // The server knows ids and sequence numbers; what kind of thing they name is the sink's own matter.
+    const std::string id = notice.id.substr(notice.id.find(':') + 1);
     words.insert(words.end(),
-                 {notice.parked() ? "PARK" : "UNPARK", notice.item, std::to_string(notice.version.value()), notice.id});
+                 {notice.parked() ? "PARK" : "UNPARK", notice.item, std::to_string(notice.version.value()), id});
     if (notice.parked()) words.push_back(notice.reason);
   }
   HOLDFAST_TRY(ask(words));

@@ -67,6 +67,7 @@ struct FakeSource final : LogSource {
   std::size_t told = 0;
   std::size_t reads = 0;
   bool takes_acknowledgements = true;
+  bool takes_notices = true;
 
   void add(LogMaker& log) {
     std::string batch = log.batch();
@@ -88,7 +89,7 @@ struct FakeSource final : LogSource {
   }
   Result<void> acknowledge(const std::string& sink, Lsn lsn, const std::vector<ParkNotice>& notices) override {
     CHECK(sink == "fake");
-    if (!takes_acknowledgements) return Error(ErrorCode::err, "no");
+    if (!takes_acknowledgements || (!takes_notices && !notices.empty())) return Error(ErrorCode::err, "no");
     acknowledged.push_back(lsn);
     told += notices.size();
     return {};
@@ -267,4 +268,13 @@ TEST_CASE("sink_feed: the server is told of what is parked, again until it took 
   }
   CHECK(bench.sink.notices.empty());
   CHECK(bench.source.told == kNoticesMax + 3);
+}
+
+TEST_CASE("sink_feed: a server that will not be told what is parked is still told how far the sink is") {
+  Bench bench;
+  bench.sink.notices.push_back({ItemNumber(1), Sequence(1), "a", ItemVersion(1), "x", "no_room"});
+  bench.source.takes_notices = false;
+  bench.run();
+  CHECK(bench.source.acknowledged.back() == bench.source.range.durable);
+  CHECK(bench.sink.notices.size() == 1);
 }
