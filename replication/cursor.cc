@@ -34,9 +34,10 @@ Result<void> check_cursor(const Cursor& cursor, const LogRange& range) {
   if (is_log(cursor.log) && cursor.log != range.log) {
     return Error::format(
         ErrorCode::foreign,
-        "the sink stands at LSN {} of log {}, and the server has log {}: connect to the server of that log, "
-        "or begin anew with an empty sink",
-        cursor.lsn.value(), log_id_text(cursor.log), log_id_text(range.log));
+        "the sink stands at LSN {} of log {}, and the server has log {}: connect to the server of that log, or, "
+        "if the server went on from it, run holdfast-relay {}",
+        cursor.lsn.value(), log_id_text(cursor.log), log_id_text(range.log),
+        check_adoption(cursor, range) ? "adopt" : "bootstrap");
   }
   if (cursor.lsn > range.durable) {
     return Error::format(ErrorCode::damaged,
@@ -47,9 +48,26 @@ Result<void> check_cursor(const Cursor& cursor, const LogRange& range) {
   if (cursor.lsn.next() < range.oldest) {
     return Error::format(
         ErrorCode::damaged,
-        "the sink needs LSN {}, and the server's log begins at {}: what is between is gone, so that the "
-        "sink must be made anew from a snapshot",
+        "the sink needs LSN {}, and the server's log begins at {}: what is between is gone; run holdfast-relay "
+        "bootstrap, which begins anew with a snapshot",
         cursor.lsn.value() + 1, range.oldest.value());
+  }
+  return {};
+}
+
+Result<void> check_adoption(const Cursor& cursor, const LogRange& range) {
+  if (!is_log(range.forked_from) || range.forked_from != cursor.log) {
+    return Error::format(ErrorCode::foreign,
+                         "the sink stands in log {}, and the server's log {} does not go on from that one: run "
+                         "holdfast-relay bootstrap",
+                         log_id_text(cursor.log), log_id_text(range.log));
+  }
+  if (cursor.lsn > range.forked_at) {
+    return Error::format(
+        ErrorCode::foreign,
+        "the sink has LSN {}, and the server's log parted from that one after {}: what the sink has more "
+        "never happened there; run holdfast-relay bootstrap",
+        cursor.lsn.value(), range.forked_at.value());
   }
   return {};
 }

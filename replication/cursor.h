@@ -26,12 +26,17 @@ Result<LogId> parse_log_id(std::string_view text);
 /// What a server has of its log.
 struct LogRange {
   LogId log{};
-  Lsn oldest;   // of what it still has
-  Lsn durable;  // of what it gives out
+  Lsn oldest;           // of what it still has
+  Lsn durable;          // of what it gives out
+  LogId forked_from{};  // the log that it goes on from; zeros: none
+  Lsn forked_at{};      // through here both are the same
 };
 
 /// Whether a sink with this cursor can go on with that log; else an error that says what to do: `foreign` for another
 /// log, `damaged` for a cursor ahead of the log or behind what it still has.
 Result<void> check_cursor(const Cursor& cursor, const LogRange& range);
+/// Whether a sink with this cursor, which is of another log, can go on with that one, since it has nothing that the two do
+/// not share; else an error, `foreign`, that says what to do.
+Result<void> check_adoption(const Cursor& cursor, const LogRange& range);
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 
 #include "replication/cursor.h"
 #include "replication/sink_items.h"
+#include "replication/start_state.h"
 
 namespace holdfast {
 
@@ -26,9 +27,19 @@ struct ParkNotice {
 
 /// What a sink has done since it was made.
 struct SinkFigures {
-  std::uint64_t parked = 0;    // what it did not take
-  std::uint64_t resolved = 0;  // parked reservations that ended, so that nothing is left to do
-  std::uint64_t singly = 0;    // events that had to be tried one by one
+  std::uint64_t parked = 0;        // what it did not take
+  std::uint64_t resolved = 0;      // parked reservations that ended, so that nothing is left to do
+  std::uint64_t singly = 0;        // events that had to be tried one by one
+  std::uint64_t parked_items = 0;  // items of which something is parked, as last looked at
+};
+
+/// What a sink began with.
+struct StartReport {
+  Cursor cursor;
+  std::uint64_t items = 0;
+  std::uint64_t orders = 0;
+  std::uint64_t parked = 0;  // of the orders
+  std::string set_aside;     // where that is which the sink had before; empty: it had nothing
 };
 
 /// Errors of all calls: `superseded` when another relay has taken the sink over (never write again); `damaged`, `foreign`,
@@ -47,6 +58,15 @@ class EventSink {
   virtual Result<std::vector<ParkNotice>> untold(std::size_t notices_max) = 0;
   virtual Result<void> told(const std::vector<ParkNotice>& notices) = 0;
   virtual SinkFigures figures() const = 0;
+  /// What a person must hear since the last call: a line for each item of which something was parked and nothing was before.
+  virtual std::vector<std::string> take_alarms() = 0;
+
+  // Instead of open(), apply() ..., by a person's command; afterwards open() takes the sink over anew.
+  /// Makes it begin with this state: all or nothing. What it has already is kept elsewhere when `set_aside`, else refused,
+  /// `bad_option`. Relays that have the sink are superseded.
+  virtual Result<StartReport> bootstrap(StartState& state, bool set_aside) = 0;
+  /// Takes the sink over and moves its cursor to the log that goes on from its own. Errors: as check_adoption.
+  virtual Result<Cursor> adopt(const LogRange& range) = 0;
 };
 
 }  // namespace holdfast

@@ -129,8 +129,12 @@ class FileSink final : public EventSink {
   Result<std::vector<ParkNotice>> untold(std::size_t) override { return std::vector<ParkNotice>(); }
   Result<void> told(const std::vector<ParkNotice>&) override { return {}; }
   SinkFigures figures() const override { return {}; }
+  std::vector<std::string> take_alarms() override { return {}; }
+  Result<StartReport> bootstrap(StartState& state, bool set_aside) override;
+  Result<Cursor> adopt(const LogRange& range) override;
 
  private:
+  Result<std::string> put_aside(Epoch epoch);
   Result<FileCursor> read_cursor() const;
   Result<void> write_cursor(const Cursor& cursor);
   Result<SinkItems> read_items() const;
@@ -174,6 +178,70 @@ Result<void> FileSink::apply(const LogId& log, const EventBatch& batch) {
   HOLDFAST_TRY(write_cursor(next));
   cursor_ = next;
   return {};
+}
+
+/// What the items are. Reservations of before have no events that could be lines.
+class ItemLines final : public StartVisitor {
+ public:
+  Result<void> on_item(const StartItem& item) override {
+    ++items;
+    lines += json::serialize(facts_to_json(*item.facts));
+    lines += '\n';
+    return {};
+  }
+  Result<void> on_orders(const StartItem&, std::span<const OrderChange>) override { return {}; }
+
+  std::string lines;
+  std::uint64_t items = 0;
+};
+
+Result<StartReport> FileSink::bootstrap(StartState& state, bool set_aside) {
+  const auto before = open();
+  if (!before) return before.error();
+  StartReport report;
+  report.cursor = {state.log(), state.lsn(), before->cursor.epoch};
+  if (is_log(before->cursor.log)) {
+    if (!set_aside) {
+      return Error::format(ErrorCode::bad_option,
+                           "{} has what happened up to LSN {} of log {}: --set-aside renames it and begins anew",
+                           lines_.path(), before->cursor.lsn.value(), log_id_text(before->cursor.log));
+    }
+    auto suffix = put_aside(before->cursor.epoch);
+    if (!suffix) return suffix.error();
+    report.set_aside = lines_.path() + *suffix;
+  }
+  ItemLines items;
+  HOLDFAST_TRY(state.read(items));
+  HOLDFAST_TRY(items_.append(items.lines));
+  HOLDFAST_TRY(write_cursor(report.cursor));
+  cursor_ = report.cursor;
+  report.items = items.items;
+  return report;
+}
+
+/// The cursor last: with it and without the lines nothing begins by itself.
+Result<std::string> FileSink::put_aside(Epoch epoch) {
+  const std::string suffix = ".before-" + std::to_string(epoch.value());
+  const std::string lines = lines_.path(), items = items_.path();
+  for (const std::string& path : {lines, items, cursor_path_}) {
+    if (rename(path.c_str(), (path + suffix).c_str()) != 0) return failed("rename", path);
+  }
+  HOLDFAST_TRY(lines_.open());
+  HOLDFAST_TRY(lines_.lock());
+  HOLDFAST_TRY(lines_.trim(0));
+  HOLDFAST_TRY(items_.open());
+  HOLDFAST_TRY(items_.trim(0));
+  return suffix;
+}
+
+Result<Cursor> FileSink::adopt(const LogRange& range) {
+  const auto before = open();
+  if (!before) return before.error();
+  HOLDFAST_TRY(check_adoption(before->cursor, range));
+  const Cursor cursor{range.log, before->cursor.lsn, before->cursor.epoch};
+  HOLDFAST_TRY(write_cursor(cursor));
+  cursor_ = cursor;
+  return cursor;
 }
 
 Result<FileCursor> FileSink::read_cursor() const {

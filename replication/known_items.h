@@ -17,6 +17,7 @@ struct KnownItem {
   std::string refused;  // why no row of it is written: bad_id, foreign_row; empty: it has one
   std::int64_t total = 0;
   Sequence sequence;
+  Sequence begins{};  // what the tables began with: the journal has the sequences after it
 };
 
 /// Pieces in which each LOAD comes before every other event of its name, so that versions do not mix.

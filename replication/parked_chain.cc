@@ -54,6 +54,21 @@ ParkedChain begin_chain(const EventStep& step, ParkReason reason, std::string de
   return chain;
 }
 
+ParkedChain begin_chain(const OrderChange& order, ParkReason reason, std::string detail, WallTime at) {
+  ParkedChain chain;
+  chain.number = order.item;
+  chain.key = id_text(order.id);
+  chain.reason = reason;
+  chain.detail = std::move(detail);
+  chain.change = order;
+  chain.first = order.first;
+  chain.last = order.last;
+  chain.last_lsn = order.last_lsn;
+  chain.parked_at = at;
+  chain.changed_at = order.last_at;
+  return chain;
+}
+
 Result<void> follow_chain(ParkedChain& chain, const EventStep& step) {
   CHECK(chain.parked && chain.change);
   HOLDFAST_TRY(follow_change(*chain.change, *step.event));

@@ -34,6 +34,8 @@ struct ParkedChain {
 };
 
 ParkedChain begin_chain(const EventStep& step, ParkReason reason, std::string detail);
+/// Of a reservation that was there already when the sink began.
+ParkedChain begin_chain(const OrderChange& order, ParkReason reason, std::string detail, WallTime at);
 /// Adds a later event of it. Errors as follow_change.
 Result<void> follow_chain(ParkedChain& chain, const EventStep& step);
 

@@ -42,7 +42,7 @@ Result<void> PostgresBatch::write_journal(std::span<const Event> events) {
 
 Result<void> PostgresBatch::apply_piece(std::span<const Event> events) {
   for (const Event& event : events) {
-    if (event.is(ItemEvent::load)) HOLDFAST_TRY(load(event));
+    if (event.is(ItemEvent::load)) HOLDFAST_TRY(load(event, Sequence()));
   }
   const auto steps = known_.take(events);
   if (!steps) return steps.error();
@@ -64,7 +64,63 @@ Result<void> PostgresBatch::apply_piece(std::span<const Event> events) {
   return save_items();
 }
 
-Result<void> PostgresBatch::load(const Event& event) {
+Result<void> PostgresBatch::begin_item(const StartItem& item, WallTime at) {
+  Event load;
+  load.item = item.facts;
+  load.sequence = item.sequence;
+  load.at = at;
+  load.after = item.counters;
+  load.change = ItemChange{ItemEvent::load, false, 0, {}, {}};
+  HOLDFAST_TRY(this->load(load, item.sequence));
+  const KnownItem* const known = &known_.at(item.facts->number);
+  if (!known->refused.empty()) return {};
+  return tables_.describe_items(std::span(&known, 1));
+}
+
+Result<void> PostgresBatch::begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at) {
+  const KnownItem& known = known_.at(item.facts->number);
+  OrderFold fold;
+  ItemSum sum{item.facts, 0, 0, item.sequence, at};
+  for (const OrderChange& order : orders) {
+    const bool fits = known.refused.empty() && outside_user_id(tables_.ids(), order.user).has_value();
+    const auto reason = parse_reason(known.refused).value_or(ParkReason::bad_id);
+    if (!fits) {
+      begin_parked(order, Refusal{reason, "it was there when the tables began"}, at);
+      continue;
+    }
+    sum.sold_delta += order.sold_delta();
+    fold.inserts.push_back(order);
+  }
+  if (!fold.inserts.empty()) HOLDFAST_TRY(begin_rows(std::move(fold), std::move(sum), at));
+  return save_parked();
+}
+
+/// All at once, or, when the item has no room for all, one by one.
+Result<void> PostgresBatch::begin_rows(OrderFold fold, ItemSum sum, WallTime at) {
+  fold.items = {sum};
+  const auto trial = try_fold(fold);
+  if (!trial) return trial.error();
+  if (trial->fits()) return {};
+  for (const OrderChange& order : fold.inserts) {
+    sum.sold_delta = order.sold_delta();
+    OrderFold single;
+    single.inserts = {order};
+    single.items = {sum};
+    auto tried = try_fold(single);
+    if (!tried) return tried.error();
+    if (!tried->fits()) begin_parked(order, std::move(tried->refusal), at);
+  }
+  return {};
+}
+
+void PostgresBatch::begin_parked(const OrderChange& order, Refusal refusal, WallTime at) {
+  if (!is_live(order.to)) return;
+  ParkedChain chain = begin_chain(order, refusal.reason, std::move(refusal.detail), at);
+  note_parked(chain);
+  chains_.emplace(ChainName(chain.number, chain.key), std::move(chain));
+}
+
+Result<void> PostgresBatch::load(const Event& event, Sequence begins) {
   const std::string name = event.item->name;
   const auto ended = tables_.end_versions(name);
   if (!ended) return ended.error();
@@ -72,6 +128,7 @@ Result<void> PostgresBatch::load(const Event& event) {
   KnownItem item;
   item.facts = event.item;
   item.total = total(event.after);
+  item.sequence = item.begins = begins;
   const auto id = outside_item_id(tables_.ids(), name);
   if (!id) {
     item.refused = reason_name(ParkReason::bad_id);
@@ -101,6 +158,8 @@ Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
     item.refused = reason_name(ParkReason::bad_id);
   } else if (!row->there) {
     return tables_.add_item(item, event);
+  } else if (owner->empty() && row->ours && row->version == ItemVersion()) {
+    return tables_.restart_item(item, event);
   } else if (!owner->empty() && row->version < item.facts->version) {
     return tables_.next_version(item, event);
   } else if (owner->empty() && existing_items_ && !row->ours) {
@@ -244,8 +303,15 @@ Result<void> PostgresBatch::park(const EventStep& step, Refusal refusal) {
   if (chains_.contains(name)) HOLDFAST_TRY(save_parked());
   ParkedChain chain = begin_chain(step, refusal.reason, std::move(refusal.detail));
   parking_ = true;
-  ++figures_.parked;
+  note_parked(chain);
   return settle(chains_.emplace(name, std::move(chain)).first->second);
+}
+
+void PostgresBatch::note_parked(const ParkedChain& chain) {
+  ++figures_.parked;
+  alarms_.try_emplace(chain.number,
+                      fmt::format("item {}: {} is parked, {}: {}", outside_text(known_.at(chain.number).facts->name),
+                                  chain.key, reason_name(chain.reason), chain.detail));
 }
 
 Result<void> PostgresBatch::follow(ParkedChain& chain, const EventStep& step) {

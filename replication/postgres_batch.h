@@ -5,6 +5,7 @@
 #include "replication/parked_chain.h"
 #include "replication/postgres_parked.h"
 #include "replication/postgres_tables.h"
+#include "replication/start_state.h"
 
 #include <map>
 #include <set>
@@ -21,7 +22,15 @@ class PostgresBatch {
   /// Errors: `damaged` when journal or sequences show that tables and cursor are not of one time; those of
   /// PostgresConnection.
   Result<void> apply(std::span<const Event> events);
+
+  // What the tables begin with, instead of events, when they are empty; `at`: when that was. Errors as apply().
+  Result<void> begin_item(const StartItem& item, WallTime at);
+  /// REQUIRES: the item was begun.
+  Result<void> begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at);
+
   const SinkFigures& figures() const noexcept { return figures_; }
+  /// Items of which something was parked, each with the first of it in words.
+  const std::map<ItemNumber, std::string>& alarms() const noexcept { return alarms_; }
 
  private:
   using Steps = std::vector<EventStep>;
@@ -41,8 +50,12 @@ class PostgresBatch {
   Result<void> apply_piece(std::span<const Event> events);
 
   // Items that are loaded.
-  Result<void> load(const Event& event);
+  Result<void> load(const Event& event, Sequence begins);
   Result<void> write_loaded(KnownItem& item, const Event& event);
+
+  // What the tables begin with.
+  Result<void> begin_rows(OrderFold fold, ItemSum sum, WallTime at);
+  void begin_parked(const OrderChange& order, Refusal refusal, WallTime at);
 
   // What can never be written.
   std::optional<Refusal> never_fits(const Event& event) const;
@@ -69,7 +82,9 @@ class PostgresBatch {
   KnownItems& known_;
   bool parking_;
   bool existing_items_;
+  void note_parked(const ParkedChain& chain);
   SinkFigures figures_;
+  std::map<ItemNumber, std::string> alarms_;
   std::map<ChainName, ParkedChain> chains_;  // that were parked before this batch or in it, and are not saved yet
 };
 

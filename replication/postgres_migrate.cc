@@ -11,6 +11,19 @@ const SqlStatement kExists{"schema_exists", "SELECT to_regclass('holdfast_schema
 const SqlStatement kNewest{"schema_newest", "SELECT version, ids FROM holdfast_schema ORDER BY version DESC LIMIT 1"};
 const SqlStatement kApplied{"schema_applied",
                             "INSERT INTO holdfast_schema (version, name, ids) VALUES ($1::int, $2, $3)"};
+// What the relay may not do; and what of that is gone which refuses wrong rows.
+const SqlStatement kNoRights{
+    "schema_rights",
+    "SELECT string_agg(t, ', '), current_user FROM unnest(ARRAY['flash_sale_item', 'flash_sale_item_history',"
+    " 'flash_sale_order', 'flash_sale_journal', 'holdfast_cursor', 'holdfast_item', 'holdfast_parked',"
+    " 'holdfast_audit']) t WHERE to_regclass(t) IS NULL OR NOT (has_table_privilege(t, 'SELECT')"
+    " AND has_table_privilege(t, 'INSERT') AND has_table_privilege(t, 'UPDATE'))"};
+const SqlStatement kNoGuards{
+    "schema_guards",
+    "SELECT string_agg(g, ', ') FROM unnest(ARRAY['flash_sale_item_sold', 'flash_sale_order_live']) g"
+    " WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conname = g AND convalidated"
+    " AND conrelid = to_regclass('flash_sale_item'))"
+    " AND NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(g) AND indisunique AND indisvalid)"};
 
 struct SchemaVersion {
   int version = 0;
@@ -58,6 +71,28 @@ Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<Ou
   return report;
 }
 
+namespace {
+
+Result<void> check_rights(PostgresConnection& connection) {
+  const auto rights = connection.run(kNoRights, {});
+  if (!rights) return rights.error();
+  const SqlRow& row = rights->rows.at(0);
+  if (row.at(0)) {
+    return Error::format(ErrorCode::unsupported,
+                         "{} cannot be written: GRANT SELECT, INSERT, UPDATE ON {} TO {}, or make what is not there",
+                         *row[0], *row[0], row.at(1).value_or(""));
+  }
+  const auto guards = connection.run(kNoGuards, {});
+  if (!guards) return guards.error();
+  if (!guards->rows.at(0).at(0)) return {};
+  return Error::format(ErrorCode::unsupported,
+                       "{} of the schema is gone, without which a unit can be sold twice: make it again "
+                       "(deploy/postgres)",
+                       *guards->rows[0][0]);
+}
+
+}  // namespace
+
 Result<OutsideIds> check_schema(PostgresConnection& connection) {
   const auto exists = connection.run(kExists, {});
   if (!exists) return exists.error();
@@ -70,6 +105,7 @@ Result<OutsideIds> check_schema(PostgresConnection& connection) {
                          "the schema has version {} and should have {}: run holdfast-relay migrate --postgres URL",
                          found->version, known_version());
   }
+  HOLDFAST_TRY(check_rights(connection));
   return found->ids;
 }
 

@@ -40,6 +40,13 @@ const SqlStatement kSave{
     " to_status = excluded.to_status, stock_delta = excluded.stock_delta, last_sequence = excluded.last_sequence,"
     " last_lsn = excluded.last_lsn, changed_at = excluded.changed_at"};
 
+// From item to item in the index, however much of each is parked.
+const SqlStatement kParkedItems{
+    "parked_items",
+    "WITH RECURSIVE t AS (SELECT min(number) AS number FROM holdfast_parked WHERE state = 'parked'"
+    " UNION ALL SELECT (SELECT min(number) FROM holdfast_parked WHERE state = 'parked' AND number > t.number) FROM t"
+    " WHERE t.number IS NOT NULL) SELECT number FROM t WHERE number IS NOT NULL"};
+
 // What was resolved before the server heard of it is not told at all.
 const SqlStatement kUntold{"untold_parked",
                            "SELECT number, first_sequence, item, version, key, CASE WHEN state = 'parked' THEN reason "
@@ -145,6 +152,14 @@ Result<void> save_chains(PostgresConnection& connection, std::span<const ParkedC
   if (!saved) return saved.error();
   if (saved->affected == chains.size()) return {};
   return Error::format(ErrorCode::damaged, "holdfast_parked does not take {} rows: {}", chains.size(), saved->text);
+}
+
+Result<std::set<ItemNumber>> parked_items(PostgresConnection& connection) {
+  const auto found = connection.run(kParkedItems, {});
+  if (!found) return found.error();
+  std::set<ItemNumber> items;
+  for (const SqlRow& row : found->rows) items.insert(ItemNumber(unsigned_in(row, 0)));
+  return items;
 }
 
 Result<std::vector<ParkNotice>> untold_notices(PostgresConnection& connection, std::size_t notices_max) {

@@ -7,6 +7,8 @@
 #include "replication/parked_chain.h"
 #include "replication/postgres_connection.h"
 
+#include <set>
+
 namespace holdfast {
 
 /// What names a chain: its item and its key.
@@ -17,6 +19,9 @@ Result<std::vector<ParkedChain>> load_chains(PostgresConnection& connection, std
 /// Writes them as they are now.
 Result<void> save_chains(PostgresConnection& connection, std::span<const ParkedChain* const> chains,
                          const KnownItems& known);
+
+/// Items of which something is parked.
+Result<std::set<ItemNumber>> parked_items(PostgresConnection& connection);
 
 /// What the server has not been told; and that it has been.
 Result<std::vector<ParkNotice>> untold_notices(PostgresConnection& connection, std::size_t notices_max);

@@ -1,9 +1,12 @@
 #include "replication/postgres_sink.h"
 
 #include "protocol/check.h"
-#include "replication/postgres_batch.h"
 #include "replication/postgres_migrate.h"
+#include "replication/postgres_start.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 
@@ -20,12 +23,20 @@ class PostgresSink final : public EventSink {
   Result<std::vector<ParkNotice>> untold(std::size_t notices_max) override;
   Result<void> told(const std::vector<ParkNotice>& notices) override;
   SinkFigures figures() const override { return figures_; }
+  std::vector<std::string> take_alarms() override { return std::exchange(alarms_, {}); }
+  Result<StartReport> bootstrap(StartState& state, bool set_aside) override;
+  Result<Cursor> adopt(const LogRange& range) override;
 
  private:
+  Result<void> connect();
   Result<SinkState> do_open();
   Result<Cursor> take_over();
+  Result<StartReport> do_bootstrap(StartState& state, bool set_aside);
+  Result<Cursor> do_adopt(const LogRange& range);
   Result<void> do_apply(const LogId& log, const EventBatch& batch);
   Result<CursorRow> lock_own_cursor();
+  void raise_alarms(const PostgresBatch& writer);
+  Result<void> look_at_parked();
   Error superseded(const CursorRow& row) const;
   /// After an error the session is of no use any more.
   template <class T>
@@ -43,6 +54,8 @@ class PostgresSink final : public EventSink {
   std::optional<PostgresTables> tables_;
   KnownItems known_;
   SinkFigures figures_;
+  std::set<ItemNumber> alarmed_;  // items of which something is parked, and somebody was told
+  std::vector<std::string> alarms_;
   Cursor cursor_;  // epoch none: never taken over
 };
 
@@ -52,24 +65,31 @@ Error PostgresSink::superseded(const CursorRow& row) const {
                        row.cursor.epoch.value(), cursor_.epoch.value());
 }
 
-Result<SinkState> PostgresSink::open() {
+/// A transaction in a new session, on tables that are as they must be.
+Result<void> PostgresSink::connect() {
   tables_.reset();
   connection_.reset();
   auto connection = PostgresConnection::connect(settings_.url);
   if (!connection) return connection.error();
   connection_ = std::move(*connection);
-  return or_disconnect(do_open());
-}
-
-Result<SinkState> PostgresSink::do_open() {
   HOLDFAST_TRY(connection_->begin());
   const auto ids = check_schema(*connection_);
   if (!ids) return ids.error();
   tables_.emplace(*connection_, *ids, settings_.name);
+  return {};
+}
+
+Result<SinkState> PostgresSink::open() {
+  HOLDFAST_TRY(or_disconnect(connect()));
+  return or_disconnect(do_open());
+}
+
+Result<SinkState> PostgresSink::do_open() {
   const auto cursor = take_over();
   if (!cursor) return cursor.error();
   auto items = tables_->live_items();
   if (!items) return items.error();
+  HOLDFAST_TRY(look_at_parked());
   HOLDFAST_TRY(connection_->commit());
   cursor_ = *cursor;
   known_ = KnownItems();
@@ -138,12 +158,34 @@ Result<void> PostgresSink::do_apply(const LogId& log, const EventBatch& batch) {
   figures_.parked += writer.figures().parked;
   figures_.resolved += writer.figures().resolved;
   figures_.singly += writer.figures().singly;
+  raise_alarms(writer);
+  return {};
+}
+
+/// One an item, until nothing of it is parked any more.
+void PostgresSink::raise_alarms(const PostgresBatch& writer) {
+  for (const auto& [number, text] : writer.alarms()) {
+    if (alarmed_.insert(number).second) alarms_.push_back(text);
+  }
+  figures_.parked_items = alarmed_.size();
+}
+
+/// What this process has not told of was parked before it, or by a transaction of which it did not hear the end.
+Result<void> PostgresSink::look_at_parked() {
+  auto items = parked_items(*connection_);
+  if (!items) return items.error();
+  const auto is_new = [this](ItemNumber number) { return !alarmed_.contains(number); };
+  const auto found = std::count_if(items->begin(), items->end(), is_new);
+  if (found > 0) alarms_.push_back(fmt::format("of {} items something is parked", found));
+  alarmed_ = std::move(*items);
+  figures_.parked_items = alarmed_.size();
   return {};
 }
 
 Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
   CHECK(connection_ != nullptr);
   HOLDFAST_TRY(or_disconnect(connection_->begin()));
+  HOLDFAST_TRY(or_disconnect(look_at_parked()));
   auto notices = or_disconnect(untold_notices(*connection_, notices_max));
   if (!notices) return notices;
   HOLDFAST_TRY(or_disconnect(connection_->commit()));
@@ -155,6 +197,61 @@ Result<void> PostgresSink::told(const std::vector<ParkNotice>& notices) {
   HOLDFAST_TRY(or_disconnect(connection_->begin()));
   HOLDFAST_TRY(or_disconnect(note_told(*connection_, notices)));
   return or_disconnect(connection_->commit());
+}
+
+Result<StartReport> PostgresSink::bootstrap(StartState& state, bool set_aside) {
+  HOLDFAST_TRY(or_disconnect(connect()));
+  return or_disconnect(do_bootstrap(state, set_aside));
+}
+
+Result<StartReport> PostgresSink::do_bootstrap(StartState& state, bool set_aside) {
+  HOLDFAST_TRY(tables_->make_cursor(owner_));
+  const auto row = tables_->lock_cursor();
+  if (!row) return row.error();
+  const auto used = tables_->knows_any_item();
+  if (!used) return used.error();
+  StartReport report;
+  report.cursor = {state.log(), state.lsn(), std::max(row->cursor.epoch, cursor_.epoch).next()};
+  PutAside aside;
+  if (*used || is_log(row->cursor.log)) {
+    if (!set_aside) {
+      return Error::format(ErrorCode::bad_option,
+                           "the tables have what happened up to LSN {} of log {}: --set-aside copies them into another "
+                           "schema and begins anew",
+                           row->cursor.lsn.value(), log_id_text(row->cursor.log));
+    }
+    auto done = put_aside(*connection_, report.cursor.epoch);
+    if (!done) return done.error();
+    aside = std::move(*done);
+  }
+  known_ = KnownItems();
+  PostgresBatch writer(*connection_, *tables_, known_, false, settings_.existing_items);
+  PostgresStart start(writer, *tables_, known_, std::move(aside.differences), state.at());
+  HOLDFAST_TRY(state.read(start));
+  HOLDFAST_TRY(tables_->put_cursor(report.cursor, owner_));
+  HOLDFAST_TRY(connection_->commit());
+  cursor_ = report.cursor;
+  report.items = start.items();
+  report.orders = start.orders();
+  report.parked = writer.figures().parked;
+  report.set_aside = std::move(aside.schema);
+  return report;
+}
+
+Result<Cursor> PostgresSink::adopt(const LogRange& range) {
+  HOLDFAST_TRY(or_disconnect(connect()));
+  return or_disconnect(do_adopt(range));
+}
+
+Result<Cursor> PostgresSink::do_adopt(const LogRange& range) {
+  const auto row = tables_->lock_cursor();
+  if (!row) return row.error();
+  HOLDFAST_TRY(check_adoption(row->cursor, range));
+  const Cursor cursor{range.log, row->cursor.lsn, row->cursor.epoch.next()};
+  HOLDFAST_TRY(tables_->put_cursor(cursor, owner_));
+  HOLDFAST_TRY(connection_->commit());
+  cursor_ = cursor;
+  return cursor;
 }
 
 }  // namespace

@@ -20,6 +20,13 @@ inline const SqlStatement kMoveCursor{
     "move_cursor",
     "UPDATE holdfast_cursor SET log_id = $2::uuid, lsn = $3::bigint, updated_at = now()"
     " WHERE sink = $1 AND lsn = $4::bigint AND epoch = $5::bigint AND coalesce(log_id, $2::uuid) = $2::uuid"};
+inline const SqlStatement kPutCursor{
+    "put_cursor",
+    "WITH before AS (SELECT to_jsonb(c) AS row FROM holdfast_cursor c WHERE sink = $1), audit AS ("
+    "INSERT INTO holdfast_audit (action, key, before, note)"
+    " SELECT 'put cursor', $1, row, format('to LSN %s of log %s', $3::bigint, $2::uuid) FROM before)"
+    " UPDATE holdfast_cursor SET log_id = $2::uuid, lsn = $3::bigint, epoch = $4::bigint, owner = $5::uuid,"
+    " updated_at = now() WHERE sink = $1"};
 
 inline const SqlStatement kKnowsAny{"knows_any", "SELECT EXISTS (SELECT FROM holdfast_item)"};
 inline const SqlStatement kLiveItems{
@@ -30,8 +37,9 @@ inline const SqlStatement kEndVersions{
     "end_versions", "UPDATE holdfast_item SET live = false WHERE item = $1 AND live RETURNING number"};
 inline const SqlStatement kAddKnown{
     "add_known",
-    "INSERT INTO holdfast_item (number, item, version, item_id, refused, total, sequence, live, facts)"
-    " VALUES ($1::bigint, $2, $3::bigint, nullif($4, '')::{{id}}, nullif($5, ''), $6::bigint, 0, true, $7::jsonb)"
+    "INSERT INTO holdfast_item (number, item, version, item_id, refused, total, sequence, begins, live, facts)"
+    " VALUES ($1::bigint, $2, $3::bigint, nullif($4, '')::{{id}}, nullif($5, ''), $6::bigint, $8::bigint, $8::bigint,"
+    " true, $7::jsonb)"
     " ON CONFLICT DO NOTHING"};
 inline const SqlStatement kSaveKnown{
     "save_known",
@@ -55,6 +63,10 @@ inline const SqlStatement kAddItem{
 inline const SqlStatement kAdoptItem{
     "adopt_item", std::string("UPDATE flash_sale_item SET version = $2::bigint, sequence = 1, ") + kDescribed +
                       " WHERE item_id = $1::{{id}}"};
+inline const SqlStatement kRestartItem{
+    "restart_item",
+    std::string("UPDATE flash_sale_item SET version = $2::bigint, sequence = 1, quantity = $11::bigint, sold = 0, ") +
+        kDescribed + " WHERE item_id = $1::{{id}}"};
 inline const SqlStatement kNextVersion{
     "next_version",
     std::string(

@@ -97,6 +97,12 @@ Result<void> PostgresTables::take_over(Epoch epoch, const std::string& owner) {
   return {};
 }
 
+Result<void> PostgresTables::put_cursor(const Cursor& cursor, const std::string& owner) {
+  HOLDFAST_TRY(run(
+      kPutCursor, {sink_, log_id_text(cursor.log), text_of(cursor.lsn.value()), text_of(cursor.epoch.value()), owner}));
+  return {};
+}
+
 Result<bool> PostgresTables::move_cursor(const Cursor& from, const LogId& log, Lsn to) {
   const auto moved = run(kMoveCursor, {sink_, log_id_text(log), text_of(to.value()), text_of(from.lsn.value()),
                                        text_of(from.epoch.value())});
@@ -139,9 +145,9 @@ Result<std::vector<ItemNumber>> PostgresTables::end_versions(const std::string& 
 
 Result<bool> PostgresTables::add_known(const KnownItem& item) {
   const ItemFacts& facts = *item.facts;
-  const auto added =
-      run(kAddKnown, {text_of(facts.number.value()), outside_text(facts.name), text_of(facts.version.value()),
-                      item.item_id, item.refused, text_of(item.total), facts_text(facts)});
+  const auto added = run(
+      kAddKnown, {text_of(facts.number.value()), outside_text(facts.name), text_of(facts.version.value()), item.item_id,
+                  item.refused, text_of(item.total), facts_text(facts), text_of(item.begins.value())});
   if (!added) return added.error();
   return added->affected == 1;
 }
@@ -200,6 +206,9 @@ Result<void> PostgresTables::add_item(const KnownItem& item, const Event& load) 
 }
 Result<void> PostgresTables::adopt_item(const KnownItem& item, const Event& load) {
   return run_load(kAdoptItem, item, load, false);
+}
+Result<void> PostgresTables::restart_item(const KnownItem& item, const Event& load) {
+  return run_load(kRestartItem, item, load, true);
 }
 Result<void> PostgresTables::next_version(const KnownItem& item, const Event& load) {
   return run_load(kNextVersion, item, load, true);

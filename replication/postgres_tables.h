@@ -27,7 +27,7 @@ struct WriteResult {
 struct ItemRow {
   bool there = false;
   bool ours = false;
-  ItemVersion version;
+  ItemVersion version;  // of ours; none: the row was put aside
   std::int64_t sold = 0;
   std::int64_t quantity = 0;
 };
@@ -44,6 +44,8 @@ class PostgresTables {
   Result<CursorRow> lock_cursor();
   Result<void> make_cursor(const std::string& owner);
   Result<void> take_over(Epoch epoch, const std::string& owner);
+  /// Whatever it was; in the audit table, too.
+  Result<void> put_cursor(const Cursor& cursor, const std::string& owner);
   /// Whether it was still as `from` says.
   Result<bool> move_cursor(const Cursor& from, const LogId& log, Lsn to);
 
@@ -61,6 +63,8 @@ class PostgresTables {
   Result<void> add_item(const KnownItem& item, const Event& load);
   /// Keeps quantity and sold as people have them.
   Result<void> adopt_item(const KnownItem& item, const Event& load);
+  /// Of a row that was put aside (postgres_start.h).
+  Result<void> restart_item(const KnownItem& item, const Event& load);
   /// The totals of the version before go to the history.
   Result<void> next_version(const KnownItem& item, const Event& load);
   /// State and definition of items, and their sequence; rows that are gone are passed over.

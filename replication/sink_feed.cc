@@ -125,6 +125,7 @@ Result<void> SinkFeed::acknowledge(Millis now, bool notices_wanted) {
     auto untold = sink_.untold(kNoticesMax);
     if (!untold) return untold.error();
     notices = std::move(*untold);
+    status_.figures = sink_.figures();
     if (notices.size() < kNoticesMax) {
       notices_at_ = now;
       told_figures_ = status_.figures;

@@ -49,6 +49,7 @@ class SinkFeed {
   bool over() const noexcept { return status_.state == FeedState::stopped || status_.state == FeedState::superseded; }
   const FeedStatus& status() const noexcept { return status_; }
   const std::string& name() const noexcept { return name_; }
+  std::vector<std::string> take_alarms() { return sink_.take_alarms(); }
 
  private:
   Result<Millis> try_step(Millis now);

@@ -1,10 +1,8 @@
 // holdfast-relay: carries a server's log to sinks, exactly once. Exit status: 0 done, or ended by SIGTERM; 1 no sink can go
 // on without a person; 2 wrong arguments; 3 another relay has taken a sink over.
-#include "replication/file_sink.h"
 #include "replication/postgres_migrate.h"
-#include "replication/postgres_sink.h"
 #include "storage/notify.h"
-#include "storage/sinks_format.h"
+#include "tools/relay_begin.h"
 #include "tools/relay_metrics.h"
 #include "tools/relay_runner.h"
 #include "tools/server_log_source.h"
@@ -15,34 +13,31 @@
 
 #include <csignal>
 #include <cstdio>
-#include <set>
 
 namespace holdfast {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kUsage = 2;
-constexpr int kSuperseded = 3;
 constexpr int kSinkEnded = SIGUSR1;
-constexpr std::size_t kNameBytesMax = 64;
 
 constexpr const char* kFooter = R"(sinks (several, each with its own cursor, speed and health):
   file=PATH                  a line of JSON for each event, for a first look; PATH.cursor says how far
   postgres=URL               items, orders and journal as tables; URL as libpq takes it, the password in PGPASSFILE
   KIND:NAME=TARGET           the same under a name of its own, by which the server knows the sink
 
+who writes the orders:
+  A  you do, from whatever you have: no relay, or only a file sink to look at
+  B  you do, from the events that a sink publishes: a file sink
+  C  the relay does: the postgres sink; a table flash_sale_item of yours is taken over by --existing-items
+
 examples:
   holdfast-relay migrate --postgres 'host=db dbname=shop user=relay'
   holdfast-relay --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
   holdfast-relay --from 127.0.0.1:7379 --sink file=orders.jsonl --metrics-port 0
+  holdfast-relay bootstrap --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=owner' --set-aside
+  holdfast-relay adopt --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
 
 A sink that is down only falls behind. Exit status: 0 ended by SIGTERM, 1 no sink can go on without a person, 2 wrong
 arguments, 3 another relay has taken a sink over.)";
-
-int fail(const Error& error) {
-  fmt::print(stderr, "holdfast-relay: {}\n", error.text());
-  return error.code() == ErrorCode::bad_option ? kUsage : kFailed;
-}
 
 struct MigrateArguments {
   std::string postgres;
@@ -54,9 +49,9 @@ int migrate_command(const MigrateArguments& arguments) {
   if (arguments.ids == "text") ids = OutsideIds::text;
   if (arguments.ids == "bigint") ids = OutsideIds::bigint;
   const auto connection = PostgresConnection::connect(arguments.postgres);
-  if (!connection) return fail(connection.error());
+  if (!connection) return relay_fail(connection.error());
   const auto report = migrate(**connection, ids);
-  if (!report) return fail(report.error());
+  if (!report) return relay_fail(report.error());
   if (report->before == report->after) {
     fmt::print("schema version {}, {} ids: nothing to do\n", report->after, ids_name(report->ids));
   } else {
@@ -65,60 +60,15 @@ int migrate_command(const MigrateArguments& arguments) {
   return 0;
 }
 
-struct RelayArguments {
-  std::string from = "127.0.0.1:7379";
-  std::vector<std::string> sinks;
-  std::string user;
-  std::string secret_file;
-  bool existing_items = false;
-  std::string metrics_bind = "127.0.0.1";
-  std::uint16_t metrics_port = 9380;
-};
-
-/// KIND[:NAME]=TARGET.
-struct SinkWords {
-  std::string kind;
-  std::string name;
-  std::string target;
-};
-
-Result<SinkWords> parse_sink(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  SinkWords words;
-  words.kind = text.substr(0, equals);
-  if (equals != std::string::npos) words.target = text.substr(equals + 1);
-  const std::size_t colon = words.kind.find(':');
-  words.name = colon == std::string::npos ? words.kind : words.kind.substr(colon + 1);
-  words.kind.resize(std::min(colon, words.kind.size()));
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_-";
-  const bool named = !words.name.empty() && words.name.size() <= kNameBytesMax &&
-                     words.name.find_first_not_of(kAllowed) == std::string::npos;
-  if (!named || words.target.empty() || (words.kind != "file" && words.kind != "postgres")) {
-    return Error::format(ErrorCode::bad_option,
-                         "--sink: '{}' is none of file=PATH, postgres=URL, KIND:NAME=TARGET (names of a-z 0-9 _ -)",
-                         Echo(text.substr(0, equals)).text());
-  }
-  return words;
-}
-
-Result<std::vector<RelaySink>> make_sinks(const RelayArguments& arguments) {
+/// Each sink reads the log by itself.
+Result<std::vector<RelaySink>> make_relay_sinks(const RelayArguments& arguments) {
   const auto credentials = find_credentials(arguments.user, arguments.secret_file);
   if (!credentials) return credentials.error();
+  auto named = make_sinks(arguments);
+  if (!named) return named.error();
   std::vector<RelaySink> sinks;
-  std::set<std::string> names;
-  for (const std::string& text : arguments.sinks) {
-    const auto words = parse_sink(text);
-    if (!words) return words.error();
-    if (!names.insert(words->name).second) {
-      return Error::format(ErrorCode::bad_option, "--sink: two are called {}; give one a name by KIND:NAME=TARGET",
-                           words->name);
-    }
-    auto sink = words->kind == "file" ? make_file_sink(words->target)
-                                      : make_postgres_sink({words->name, words->target, arguments.existing_items});
-    sinks.push_back({words->name, std::move(sink), make_server_log_source(arguments.from, *credentials)});
-  }
-  if (sinks.empty() || sinks.size() > kSinksMax) {
-    return Error::format(ErrorCode::bad_option, "--sink: 1 to {} are possible, {} were given", kSinksMax, sinks.size());
+  for (NamedSink& each : *named) {
+    sinks.push_back({each.name, std::move(each.sink), make_server_log_source(arguments.from, *credentials)});
   }
   return sinks;
 }
@@ -138,22 +88,22 @@ sigset_t block_signals() {
 std::optional<int> verdict(const std::vector<NamedStatus>& statuses) {
   bool going_on = false;
   for (const NamedStatus& each : statuses) {
-    if (each.status.state == FeedState::superseded) return kSuperseded;
+    if (each.status.state == FeedState::superseded) return kRelaySuperseded;
     going_on |= each.status.state != FeedState::stopped;
   }
   if (going_on) return std::nullopt;
-  return kFailed;
+  return kRelayFailed;
 }
 
 int relay_command(const RelayArguments& arguments) {
-  auto sinks = make_sinks(arguments);
-  if (!sinks) return fail(sinks.error());
+  auto sinks = make_relay_sinks(arguments);
+  if (!sinks) return relay_fail(sinks.error());
   const sigset_t signals = block_signals();
   RelayRunner runner(std::move(*sinks), [] { kill(getpid(), kSinkEnded); });
   std::unique_ptr<RelayMetrics> metrics;
   if (arguments.metrics_port != 0) {
     auto served = RelayMetrics::serve(fmt::format("{}:{}", arguments.metrics_bind, arguments.metrics_port), runner);
-    if (!served) return fail(served.error());
+    if (!served) return relay_fail(served.error());
     metrics = std::move(*served);
   }
   notify_manager("READY=1");
@@ -167,22 +117,27 @@ int relay_command(const RelayArguments& arguments) {
   return *status;
 }
 
+/// What is said of server and sinks, whatever is to be done with them.
+void add_options(CLI::App& app, RelayArguments& arguments) {
+  app.add_option("--from", arguments.from, "The server, 127.0.0.1:7379 if not said.")->type_name("HOST:PORT");
+  app.add_option("--sink", arguments.sinks, "Where to; may be given several times.")->type_name("KIND=TARGET");
+  app.add_option("--user", arguments.user, "The user to be, with role relay; default if not said.")->type_name("NAME");
+  app.add_option("--secret-file", arguments.secret_file,
+                 "Its first line is the secret; else HOLDFASTCTL_AUTH or REDISCLI_AUTH.")
+      ->type_name("FILE");
+  app.add_flag("--existing-items", arguments.existing_items,
+               "Takes over rows of flash_sale_item that people made, with the quantity they have.");
+  app.add_option("--metrics-bind", arguments.metrics_bind, "Address of /metrics, 127.0.0.1 if not said.")
+      ->type_name("ADDRESS");
+  app.add_option("--metrics-port", arguments.metrics_port, "Its port, 9380 if not said; 0: off.")->type_name("PORT");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Carries the log of a Holdfast server to PostgreSQL and files, exactly once.", "holdfast-relay");
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   RelayArguments relaying;
-  app.add_option("--from", relaying.from, "The server, 127.0.0.1:7379 if not said.")->type_name("HOST:PORT");
-  app.add_option("--sink", relaying.sinks, "Where to; may be given several times.")->type_name("KIND=TARGET");
-  app.add_option("--user", relaying.user, "The user to be, with role relay; default if not said.")->type_name("NAME");
-  app.add_option("--secret-file", relaying.secret_file,
-                 "Its first line is the secret; else HOLDFASTCTL_AUTH or REDISCLI_AUTH.")
-      ->type_name("FILE");
-  app.add_flag("--existing-items", relaying.existing_items,
-               "Takes over rows of flash_sale_item that people made, with the quantity they have.");
-  app.add_option("--metrics-bind", relaying.metrics_bind, "Address of /metrics, 127.0.0.1 if not said.")
-      ->type_name("ADDRESS");
-  app.add_option("--metrics-port", relaying.metrics_port, "Its port, 9380 if not said; 0: off.")->type_name("PORT");
+  add_options(app, relaying);
   MigrateArguments migrating;
   auto* const migrate_app = app.add_subcommand("migrate", "Makes or updates the tables that the postgres sink writes.");
   migrate_app->add_option("--postgres", migrating.postgres, "The database, as libpq takes it.")
@@ -190,12 +145,24 @@ int run(int argc, char** argv) {
       ->required();
   migrate_app->add_option("--ids", migrating.ids, "How items and users are called: text if not said, or bigint.")
       ->check(CLI::IsMember({"text", "bigint"}));
+  auto* const bootstrap_app = app.add_subcommand(
+      "bootstrap", "Makes sinks begin with the server's newest snapshot; takes --from, --sink ... as above.");
+  bootstrap_app->fallthrough();
+  bootstrap_app->add_flag(
+      "--set-aside", relaying.set_aside,
+      "What a sink has is copied: tables into schema holdfast_before_<n>, a file to PATH.before-<n>.");
+  auto* const adopt_app = app.add_subcommand(
+      "adopt", "Makes sinks go on with a log that went on from theirs: after restore or repair --accept-loss.");
+  adopt_app->fallthrough();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    return app.exit(error) == 0 ? 0 : kRelayUsage;
   }
-  return migrate_app->parsed() ? migrate_command(migrating) : relay_command(relaying);
+  if (migrate_app->parsed()) return migrate_command(migrating);
+  if (bootstrap_app->parsed()) return bootstrap_command(relaying);
+  if (adopt_app->parsed()) return adopt_command(relaying);
+  return relay_command(relaying);
 }
 
 }  // namespace

@@ -111,4 +111,9 @@ Result<Lsn> LogClient::read_snapshot(const OnBytes& on_bytes) {
   return lsn;
 }
 
+Result<void> LogClient::hold_snapshot(Lsn lsn) {
+  HOLDFAST_TRY(ask_for_part({"LOG", "SNAPSHOT", std::to_string(lsn.value()), "0", "MAXBYTES", "1"}));
+  return {};
+}
+
 }  // namespace holdfast

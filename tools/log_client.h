@@ -31,6 +31,8 @@ class LogClient {
   /// Bytes of the newest snapshot, in order. Returns the LSN that it ends with.
   using OnBytes = std::function<Result<void>(std::uint64_t offset, std::span<const std::byte> bytes)>;
   Result<Lsn> read_snapshot(const OnBytes& on_bytes);
+  /// The server keeps that snapshot, and the log behind it, for another minute.
+  Result<void> hold_snapshot(Lsn lsn);
 
  private:
   Result<Reply> ask(const std::vector<std::string>& words);

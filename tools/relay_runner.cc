@@ -73,14 +73,10 @@ class RelayRunner::Worker {
     if (now.unacknowledged > 0 && said_unacknowledged_ == 0) {
       say(sink_.name, "the server does not take acknowledgements; it keeps its log, and the sink goes on");
     }
-    if (now.figures.parked != said_parked_) {
-      say(sink_.name, fmt::format("{} parked so far, of which {} have resolved themselves; see table holdfast_parked",
-                                  now.figures.parked, now.figures.resolved));
-    }
+    for (const std::string& alarm : feed_.take_alarms()) say(sink_.name, "ALARM: " + alarm);
     said_state_ = now.state;
     said_error_ = now.error;
     said_unacknowledged_ = now.unacknowledged;
-    said_parked_ = now.figures.parked;
   }
 
   RelaySink sink_;
@@ -89,7 +85,6 @@ class RelayRunner::Worker {
   FeedState said_state_ = FeedState::starting;
   std::string said_error_;
   std::uint64_t said_unacknowledged_ = 0;
-  std::uint64_t said_parked_ = 0;
   mutable std::mutex mutex_;  // of the members below
   std::condition_variable wake_;
   bool ending_ = false;

@@ -81,7 +81,16 @@ Result<LogRange> ServerLogSource::look() {
   const auto log = parse_log_id(field_of(reply->text, "log_id"));
   std::uint64_t durable = 0;
   if (!log || !parse_canonical(field_of(reply->text, "durable_lsn"), UINT64_MAX, durable)) return odd("INFO");
-  return LogRange{*log, Lsn(), Lsn(durable)};
+  LogRange range{*log, Lsn(), Lsn(durable)};
+  std::uint64_t forked_at = 0;
+  const std::string_view forked_from = field_of(reply->text, "forked_from_log_id");
+  if (const auto origin = parse_log_id(forked_from); !forked_from.empty()) {
+    const bool sound = origin && parse_canonical(field_of(reply->text, "forked_from_lsn"), UINT64_MAX, forked_at);
+    if (!sound) return odd("INFO");
+    range.forked_from = *origin;
+    range.forked_at = Lsn(forked_at);
+  }
+  return range;
 }
 
 Result<LogPage> ServerLogSource::read(Lsn from, std::size_t bytes_max, Millis block) {

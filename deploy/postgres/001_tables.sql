@@ -97,6 +97,7 @@ CREATE TABLE holdfast_item (
   refused  text,                  -- why nothing of it is in the tables: bad_id, foreign_row
   total    bigint  NOT NULL,      -- as the server last had it
   sequence bigint  NOT NULL,      -- of its last change
+  begins   bigint  NOT NULL DEFAULT 0, -- what the tables began with: the journal has the sequences after it
   live     boolean NOT NULL,      -- can still change
   facts    jsonb   NOT NULL,
   UNIQUE (item, version)

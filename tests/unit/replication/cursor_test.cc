@@ -34,6 +34,21 @@ TEST_CASE("cursor: another log, a cursor ahead and a cursor before the log's beg
   CHECK(said({LogId{}, Lsn(), Epoch(1)}, ErrorCode::damaged).find("needs LSN 1,") != std::string::npos);
 }
 
+TEST_CASE("cursor: a sink goes on with a log that forked from its own only where it has nothing else") {
+  LogRange fork{kOther, Lsn(1), Lsn(30)};
+  fork.forked_from = kLog;
+  fork.forked_at = Lsn(20);
+  CHECK(check_adoption({kLog, Lsn(20), Epoch(1)}, fork).has_value());
+  const auto said_of = [](const Result<void>& checked) { return checked ? "" : std::string(checked.error().text()); };
+  CHECK(said_of(check_adoption({kLog, Lsn(21), Epoch(1)}, fork)).find("parted from that one after 20") !=
+        std::string::npos);
+  CHECK(said_of(check_adoption({kOther, Lsn(3), Epoch(1)}, fork)).find("does not go on from") != std::string::npos);
+  CHECK(said_of(check_adoption({kOther, Lsn(3), Epoch(1)}, kRange)).find("does not go on from") != std::string::npos);
+  // Who only asks whether he can go on is told which of the two it is.
+  CHECK(said_of(check_cursor({kLog, Lsn(20), Epoch(1)}, fork)).find("holdfast-relay adopt") != std::string::npos);
+  CHECK(said_of(check_cursor({kLog, Lsn(21), Epoch(1)}, fork)).find("holdfast-relay bootstrap") != std::string::npos);
+}
+
 TEST_CASE("cursor: log ids as text, with a UUID's dashes or without") {
   CHECK(log_id_text(kLog) == "ab010000000000000000000000000000");
   CHECK(*parse_log_id("ab010000000000000000000000000000") == kLog);

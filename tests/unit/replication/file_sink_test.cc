@@ -1,6 +1,7 @@
 #include "replication/file_sink.h"
 
 #include "replication/batch_decoder.h"
+#include "tests/simulation/simulated_disk.h"
 #include "tests/unit/replication/log_maker.h"
 
 #include <cstdlib>
@@ -134,4 +135,52 @@ TEST_CASE("file_sink: a place that cannot be written is an error that may pass")
   const auto opened = sink->open();
   REQUIRE(!opened);
   CHECK(opened.error().code() == ErrorCode::io_failed);
+}
+
+TEST_CASE("file_sink: begins with a snapshot, when it has nothing or may set it aside") {
+  const Folder folder;
+  simulation::SimulatedDisk disk;
+  LogMaker log;
+  auto& item = log.create("item:1", 100);
+  log.reserve(item, 1, "1");
+  const std::string before = log.batch();
+  auto snapshot = log.snapshot(disk);
+  StartState state(snapshot);
+  const auto sink = make_file_sink(folder.file());
+  auto report = sink->bootstrap(state, false);
+  REQUIRE(report.has_value());
+  CHECK(report->items == 1);
+  CHECK(report->cursor == Cursor{log.log, Lsn(4), Epoch(1)});
+  log.reserve(item, 2, "2");
+  carry_on(*sink, log.log, log.batch());
+  CHECK(line_count(folder.file()) == 1);
+  CHECK(content(folder.file()).find("\"sequence\":4,") != std::string::npos);
+
+  const std::string lines = content(folder.file());
+  report = sink->bootstrap(state, false);
+  REQUIRE(!report);
+  CHECK(report.error().text().find("--set-aside") != std::string::npos);
+  CHECK(content(folder.file()) == lines);
+  report = sink->bootstrap(state, true);
+  REQUIRE(report.has_value());
+  CHECK(content(folder.file()).empty());
+  CHECK(content(report->set_aside) == lines);
+  CHECK(report->set_aside == folder.file("orders.jsonl.before-4"));
+  CHECK(sink->open()->items.size() == 1);
+}
+
+TEST_CASE("file_sink: goes on with a log that went on from its own") {
+  const Folder folder;
+  LogMaker log;
+  const std::string whole = some_log(log);
+  const auto sink = make_file_sink(folder.file());
+  carry_on(*sink, log.log, whole);
+  LogRange fork{LogId{9}, Lsn(1), Lsn(50)};
+  fork.forked_from = log.log;
+  fork.forked_at = Lsn(30);
+  CHECK(!sink->adopt(fork));
+  fork.forked_at = Lsn(33);
+  const auto adopted = sink->adopt(fork);
+  REQUIRE(adopted.has_value());
+  CHECK(sink->open()->cursor == Cursor{LogId{9}, Lsn(33), adopted->epoch.next()});
 }

@@ -1,7 +1,9 @@
 #include "tests/unit/replication/log_maker.h"
 
 #include "protocol/check.h"
+#include "storage/log_files.h"
 #include "storage/segment_writer.h"
+#include "storage/snapshot_writer.h"
 
 #include <cstring>
 
@@ -54,7 +56,7 @@ void LogMaker::change(Item& item, ItemEvent event, std::int64_t delta, Reservati
 }
 
 void LogMaker::reserve(Item& item, std::uint64_t id, const std::string& user, std::int64_t quantity) {
-  reservations_[{item.number.value(), id}] = {user, quantity, ReservationState::reserved};
+  reservations_[{item.number.value(), id}] = {user, quantity, ReservationState::reserved, hold, {}};
   item.counters.available -= quantity;
   item.counters.reserved += quantity;
   put(item, id, ReservationEvent::reserve, false);
@@ -81,7 +83,7 @@ void LogMaker::follow(Item& item, std::uint64_t id, ReservationEvent event, bool
 }
 
 void LogMaker::put(Item& item, std::uint64_t id, ReservationEvent event, bool write_off) {
-  const Reservation& reservation = reservations_.at({item.number.value(), id});
+  Reservation& reservation = reservations_.at({item.number.value(), id});
   ReservationRecord record;
   record.event = event;
   record.exclusive = event == ReservationEvent::reserve && item.definition.limit == 1;
@@ -93,6 +95,7 @@ void LogMaker::put(Item& item, std::uint64_t id, ReservationEvent event, bool wr
   if (event == ReservationEvent::extend) record.deadline = hold + 2 * item.definition.ttl;
   record.after = item.counters;
   const auto at = stamp(item);
+  reservation.last = at.sequence;
   group_.on_reservation(at, record);
 }
 
@@ -122,6 +125,62 @@ std::string LogMaker::batch() {
   next_lsn_ = header.last_lsn().next();
   open_ = false;
   return bytes;
+}
+
+SnapshotReader LogMaker::snapshot(FileSystem& files) const {
+  CHECK(!open_);
+  SnapshotHeader header;
+  header.log.id = log;
+  header.lsn = Lsn(next_lsn_.value() - 1);
+  header.incarnation = 1;
+  header.clocks.hold = hold.time_since_epoch();
+  header.clocks.wall = wall.time_since_epoch();
+  CHECK(files.make_directory("/snapshots"));
+  auto writer = SnapshotWriter::begin(files, "/snapshots", header);
+  CHECK(writer && (*writer)->on_log({ItemNumber(next_number_ - 1), false}));
+  for (const auto& [name, item] : items_) CHECK((*writer)->on_name({name, item.version}));
+  for (const auto& [name, item] : items_) {
+    SnapshotItem entry;
+    entry.number = item.number;
+    entry.version = item.version;
+    entry.state = item.state;
+    entry.sequence = item.sequence;
+    entry.base = hold_time(0);
+    entry.counters = item.counters;
+    entry.total = item.counters.available + item.counters.reserved + item.counters.confirmed + item.counters.held;
+    entry.name = name;
+    entry.definition = entry.loaded = item.definition;
+    entry.slots = static_cast<std::uint32_t>(reservations_.size());
+    CHECK((*writer)->on_item(entry));
+    CHECK(put_rows(**writer, item));
+    CHECK((*writer)->on_item_end());
+  }
+  CHECK((*writer)->publish());
+  auto reader = SnapshotReader::open(files, snapshot_path("/snapshots", header.lsn));
+  CHECK(reader);
+  return std::move(*reader);
+}
+
+Result<void> LogMaker::put_rows(SnapshotVisitor& visitor, const Item& item) const {
+  SnapshotRow row;
+  for (const auto& [key, reservation] : reservations_) {
+    if (key.first != item.number.value()) continue;
+    const auto user = UserId::parse(reservation.user);
+    row.state = reservation.state;
+    row.exclusive = item.definition.limit == 1;
+    row.id = id_of(key.second);
+    row.user = *user;
+    row.quantity = reservation.quantity;
+    row.created = reservation.created;
+    row.time.reset();
+    if (row.state == ReservationState::reserved) row.time = row.created + item.definition.ttl;
+    if (row.state > ReservationState::confirmed) row.time = hold;
+    row.sequence = reservation.last;
+    row.lsn = Lsn(next_lsn_.value() - 1);
+    HOLDFAST_TRY(visitor.on_row(row));
+    ++row.slot;
+  }
+  return {};
 }
 
 }  // namespace holdfast::test

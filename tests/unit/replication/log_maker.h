@@ -5,6 +5,7 @@
 #include "replication/cursor.h"
 #include "storage/group.h"
 #include "storage/segment_format.h"
+#include "storage/snapshot_reader.h"
 
 #include <map>
 
@@ -33,6 +34,8 @@ struct LogMaker {
     std::string user;
     std::int64_t quantity = 1;
     ReservationState state = ReservationState::none;
+    HoldTime created{};
+    Sequence last{};
   };
 
   /// LOAD and OPEN of the next version of a name.
@@ -47,12 +50,15 @@ struct LogMaker {
   }
   /// All records since the last one as a batch, as on disk.
   std::string batch();
+  /// The state after the last batch as a server's snapshot of it, in "/snapshots". Items that were closed are there, too.
+  SnapshotReader snapshot(FileSystem& files) const;
   /// The LSN that the next batch begins with.
   Lsn next_lsn() const noexcept { return next_lsn_; }
 
  private:
   RecordStamp stamp(Item& item);
   void put(Item& item, std::uint64_t id, ReservationEvent event, bool write_off);
+  Result<void> put_rows(SnapshotVisitor& visitor, const Item& item) const;
 
   std::map<std::string, Item> items_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Reservation> reservations_;  // by item number and id

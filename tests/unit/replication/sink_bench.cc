@@ -29,7 +29,10 @@ std::string database_url() {
 }
 
 SinkBench::SinkBench(OutsideIds ids, bool existing_items) : existing_items_(existing_items) {
-  execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+  execute(
+      "DO $$ DECLARE s text; BEGIN FOR s IN SELECT nspname FROM pg_namespace WHERE nspname LIKE 'holdfast\\_before%'"
+      " LOOP EXECUTE 'DROP SCHEMA ' || s || ' CASCADE'; END LOOP; END $$;"
+      "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
   auto connection = need(PostgresConnection::connect(database_url()));
   need(migrate(*connection, ids));
 }

@@ -51,6 +51,9 @@ struct FakeSink final : EventSink {
     return {};
   }
   SinkFigures figures() const override { return counted; }
+  std::vector<std::string> take_alarms() override { return {}; }
+  Result<StartReport> bootstrap(StartState&, bool) override { return StartReport(); }
+  Result<Cursor> adopt(const LogRange&) override { return cursor; }
 
   static Error take(std::deque<Error>& failures) {
     const Error error = failures.front();

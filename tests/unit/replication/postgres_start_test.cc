@@ -1,0 +1,181 @@
+// The postgres sink that begins with a snapshot, and the one that goes on with another log.
+#include "tests/simulation/simulated_disk.h"
+#include "tests/unit/replication/sink_bench.h"
+
+#include "tests/doctest.h"
+
+using namespace holdfast;
+using namespace holdfast::test;
+
+namespace {
+
+using Verb = ReservationEvent;
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// What a new sink makes of the bench's log as it stands, in words; what was recorded is not written.
+std::string begin(SinkBench& bench, bool set_aside = false) {
+  simulation::SimulatedDisk disk;
+  bench.tape().next();
+  auto snapshot = bench.log.snapshot(disk);
+  StartState state(snapshot);
+  const auto report = bench.another_sink()->bootstrap(state, set_aside);
+  bench.reopen();
+  if (!report) return std::string(report.error().text());
+  return std::to_string(report->items) + " " + std::to_string(report->orders) + " " + std::to_string(report->parked) +
+         " " + report->set_aside;
+}
+
+void record(LogMaker& log, LogMaker::Item& item) {
+  for (std::uint64_t id = 1; id <= 5; ++id) log.reserve(item, id, std::to_string(id));
+  log.follow(item, 2, Verb::confirm);
+  log.follow(item, 3, Verb::release);
+  log.follow(item, 4, Verb::expire);
+}
+
+}  // namespace
+
+TEST_CASE("postgres_start: empty tables begin with a snapshot, and events go on from there") {
+  SinkBench bench;
+  auto& item = bench.log.create("a", 10);
+  record(bench.log, item);
+  CHECK(begin(bench) == "1 5 0 ");
+  CHECK(bench.orders() == "1 PENDING; 2 PAID; 3 CANCELLED; 4 EXPIRED; 5 PENDING");
+  CHECK(bench.sold() == "10 3");
+  CHECK(bench.rows("SELECT version, state, sequence FROM flash_sale_item") == "1 OPEN 10");
+  CHECK(bench.rows("SELECT number, total, sequence, begins, live FROM holdfast_item") == "1 10 10 10 t");
+  CHECK(bench.rows("SELECT log_id, lsn, epoch FROM holdfast_cursor") == "11223344-5566-7788-9900-000000000000 11 1");
+  CHECK(bench.rows("SELECT count(*) FROM holdfast_audit WHERE action = 'put cursor'") == "1");
+
+  bench.log.follow(item, 1, Verb::confirm);
+  bench.log.follow(item, 5, Verb::expire);
+  bench.log.reserve(item, 6, "5");
+  bench.log.follow(item, 4, Verb::resume);
+  CHECK(bench.flush() == "");
+  CHECK(bench.orders() == "1 PAID; 2 PAID; 3 CANCELLED; 4 PAID; 5 EXPIRED; 6 PENDING");
+  CHECK(bench.sold() == "10 4");
+  CHECK(bench.rows("SELECT min(sequence), max(sequence), count(*) FROM flash_sale_journal") == "11 14 4");
+  CHECK(bench.parked() == "");
+  CHECK(bench.sink().figures().singly == 0);
+}
+
+TEST_CASE("postgres_start: tables that have something are left alone, or put aside whole") {
+  SinkBench bench;
+  auto& item = bench.log.create("a", 10);
+  auto& gone = bench.log.create("gone", 5);
+  bench.log.reserve(gone, 1, "1");
+  record(bench.log, item);
+  CHECK(bench.flush() == "");
+  bench.execute("UPDATE flash_sale_item SET quantity = quantity + 90 WHERE item_id = 'a'");
+  bench.log.follow(item, 1, Verb::confirm);
+  const std::string refused = begin(bench);
+  CHECK(has(refused, "LSN 14 of log 11223344"));
+  CHECK(has(refused, "--set-aside"));
+  CHECK(bench.rows("SELECT count(*) FROM flash_sale_order") == "6");
+
+  bench.log.change(item, ItemEvent::adjust, 5, id_of(1));
+  CHECK(begin(bench, true) == "2 6 0 holdfast_before_2");
+  CHECK(bench.orders() == "1 PAID; 1 PENDING; 2 PAID; 3 CANCELLED; 4 EXPIRED; 5 PENDING");
+  // What people added to the quantity stays added to it.
+  CHECK(bench.sold() == "105 3");
+  CHECK(bench.rows("SELECT count(*) FROM flash_sale_journal") == "0");
+  CHECK(bench.rows("SELECT count(*) FROM holdfast_before_2.flash_sale_journal") == "13");
+  CHECK(bench.rows("SELECT status FROM holdfast_before_2.flash_sale_order WHERE user_id = '1' AND item_id = 'a'") ==
+        "PENDING");
+  CHECK(bench.rows("SELECT quantity FROM holdfast_before_2.flash_sale_item WHERE item_id = 'a'") == "100");
+  bench.log.follow(item, 5, Verb::confirm);
+  CHECK(bench.flush() == "");
+  CHECK(bench.rows("SELECT lsn, epoch FROM holdfast_cursor") == "20 3");
+}
+
+TEST_CASE("postgres_start: items that are not in the snapshot can come again") {
+  SinkBench bench;
+  auto& item = bench.log.create("a", 10);
+  bench.log.reserve(item, 1, "1");
+  CHECK(bench.flush() == "");
+  LogMaker fresh;
+  fresh.log = LogId{7};
+  fresh.create("b", 3);
+  fresh.batch();
+  simulation::SimulatedDisk disk;
+  auto snapshot = fresh.snapshot(disk);
+  StartState state(snapshot);
+  auto sink = bench.another_sink();
+  REQUIRE(sink->bootstrap(state, true).has_value());
+  CHECK(bench.rows("SELECT item_id, version, quantity, sold FROM flash_sale_item ORDER BY 1") == "a 0 10 0; b 1 3 0");
+  auto& again = fresh.create("a", 4);
+  fresh.reserve(again, 1, "1");
+  BatchDecoder decoder(Cursor{fresh.log, state.lsn(), Epoch(1)}, {});
+  decoder.feed(fresh.batch());
+  const auto batch = decoder.next(100);
+  REQUIRE(batch.has_value());
+  REQUIRE(sink->open().has_value());
+  REQUIRE(sink->apply(fresh.log, *batch).has_value());
+  CHECK(bench.sold() == "4 1");
+}
+
+TEST_CASE("postgres_start: what does not fit is parked from the beginning, each with its later events") {
+  SinkBench bench(OutsideIds::bigint, true);
+  bench.execute("INSERT INTO flash_sale_item (item_id, quantity) VALUES (7, 2)");
+  auto& item = bench.log.create("item:7", 10);
+  auto& shoe = bench.log.create("shoe", 10);
+  record(bench.log, item);
+  bench.log.reserve(item, 8, "alice");
+  bench.log.reserve(shoe, 9, "1");
+  CHECK(begin(bench) == "2 7 3 ");
+  CHECK(bench.sold("7") == "2 2");
+  CHECK(bench.rows("SELECT ltrim(right(key, 3), '0'), reason FROM holdfast_parked ORDER BY key") ==
+        "5 no_room; 8 bad_id; 9 bad_id");
+  CHECK(bench.rows("SELECT item, refused, sequence FROM holdfast_item ORDER BY number") ==
+        "item:7 - 11; shoe bad_id 3");
+  bench.log.follow(item, 8, Verb::expire);
+  bench.log.follow(shoe, 9, Verb::expire);
+  bench.log.follow(item, 5, Verb::release);
+  CHECK(bench.flush() == "");
+  CHECK(bench.parked() == "");
+  CHECK(bench.sold("7") == "2 2");
+  CHECK(bench.audit().find("sums") == std::string::npos);
+}
+
+TEST_CASE("postgres_start: all or nothing") {
+  SinkBench bench;
+  auto& item = bench.log.create("a", 10);
+  bench.log.reserve(item, 1, "1");
+  CHECK(bench.flush() == "");
+  bench.log.reserve(item, 2, "2");
+  bench.execute(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'made'; END $$;"
+      "CREATE TRIGGER fail BEFORE INSERT ON flash_sale_order EXECUTE FUNCTION fail()");
+  CHECK(has(begin(bench, true), "made"));
+  CHECK(bench.rows("SELECT to_regnamespace('holdfast_before_2'), (SELECT count(*) FROM flash_sale_order)") == "- 1");
+}
+
+TEST_CASE("postgres_start: a relay that runs is superseded by who begins anew, or adopts") {
+  for (const bool adopts : {false, true}) {
+    SinkBench bench;
+    auto& item = bench.log.create("a", 10);
+    CHECK(bench.flush() == "");
+    auto running = bench.another_sink();
+    REQUIRE(running->open().has_value());
+    if (adopts) {
+      LogRange fork{LogId{9}, Lsn(1), Lsn(50)};
+      fork.forked_from = bench.log.log;
+      fork.forked_at = Lsn(2);
+      CHECK(!bench.another_sink()->adopt(fork));
+      CHECK(bench.rows("SELECT lsn, epoch FROM holdfast_cursor") == "3 2");
+      fork.forked_at = Lsn(3);
+      const auto adopted = bench.another_sink()->adopt(fork);
+      REQUIRE(adopted.has_value());
+      CHECK(*adopted == Cursor{LogId{9}, Lsn(3), Epoch(3)});
+      CHECK(bench.rows("SELECT log_id, lsn FROM holdfast_cursor") == "09000000-0000-0000-0000-000000000000 3");
+    } else {
+      bench.log.reserve(item, 1, "1");
+      CHECK(begin(bench, true) == "1 1 0 holdfast_before_3");
+    }
+    bench.log.reserve(item, 2, "2");
+    EventBatch batch{bench.tape().next(), Lsn(5)};
+    const auto late = running->apply(bench.log.log, batch);
+    REQUIRE(!late);
+    CHECK(late.error().code() == ErrorCode::superseded);
+  }
+}
