@@ -21,7 +21,7 @@ property     |  600 | seconds | random commands against the model, the law, the 
 race-shards  | 1000 | rounds  | 1,000 users for 100 units of ten items at once, on four shards | shards_load thousand --rounds
 relay-cuts   |   50 | cuts of each kind | connections cut before, during and after COMMIT; the database away for a minute | relay_cuts
 relay-kills  |  100 | kills   | SIGKILL to the relay while orders come | relay_kills
-relay-restarts | 20 | restarts | SIGKILL to the server, and to the database, while orders come | relay_restarts
+relay-restarts | 20 | restarts | power cuts of the server, SIGKILL to the database, also in the middle of a COMMIT | relay_restarts
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
 shards       |    4 | shards  | every test of a real server with 1, 2, ... so many shards, acceptance and clients included | every_test_with_shards
 turnover     |  100 | million | reservations of 200 items that come and go; disk and memory stay within their bounds | turnover
@@ -54,7 +54,10 @@ relay() {
 }
 relay_cuts() { relay relay_faults_test.py --only commit --cuts "$1" && relay relay_faults_test.py --only away --away 60; }
 relay_kills() { relay relay_test.py --only killed --kills "$1"; }
-relay_restarts() { relay relay_faults_test.py --only killed --restarts "$1" && relay relay_faults_test.py --only away --restarts "$1"; }
+relay_restarts() {
+  relay relay_faults_test.py --only killed --restarts "$1" --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo
+  relay relay_faults_test.py --only away --restarts "$1"
+}
 
 # shards_load CASE OPTION AMOUNT
 shards_load() {

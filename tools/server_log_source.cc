@@ -11,13 +11,15 @@ constexpr auto kTimeout = std::chrono::duration_cast<std::chrono::seconds>(kBloc
 struct RefusalCode {
   std::string_view word;
   ErrorCode code;
+  std::string_view advice;
 };
 /// First words of refusals that waiting does not change; all others may pass.
-constexpr RefusalCode kRefusals[] = {{"LOGGONE", ErrorCode::damaged},
-                                     {"LOGAHEAD", ErrorCode::damaged},
-                                     {"NOPERM", ErrorCode::no_perm},
-                                     {"NOAUTH", ErrorCode::no_auth},
-                                     {"WRONGPASS", ErrorCode::wrong_pass}};
+constexpr RefusalCode kRefusals[] = {
+    {"LOGGONE", ErrorCode::damaged, "; run holdfast-relay bootstrap, which begins anew with a snapshot"},
+    {"LOGAHEAD", ErrorCode::damaged, ""},
+    {"NOPERM", ErrorCode::no_perm, "; the user needs the role relay"},
+    {"NOAUTH", ErrorCode::no_auth, "; see --user and --secret-file"},
+    {"WRONGPASS", ErrorCode::wrong_pass, ""}};
 
 /// The line "name:value" of an INFO text.
 std::string_view field_of(std::string_view info, std::string_view name) {
@@ -64,12 +66,12 @@ Result<Reply> ServerLogSource::ask(const std::vector<std::string>& words) {
     return reply.error();
   }
   if (!reply->is_error()) return reply;
-  ErrorCode code = ErrorCode::io_failed;
+  RefusalCode found{"", ErrorCode::io_failed, ""};
   for (const RefusalCode& refusal : kRefusals) {
-    if (reply->text.starts_with(refusal.word)) code = refusal.code;
+    if (reply->text.starts_with(refusal.word)) found = refusal;
   }
-  return Error::format(code, "{}: {} {}: {}", server_, words[0], words.size() > 1 ? words[1] : "",
-                       Echo(reply->text).text());
+  return Error::format(found.code, "{}: {} {}: {}{}", server_, words[0], words.size() > 1 ? words[1] : "",
+                       Echo(reply->text).text(), found.advice);
 }
 
 Result<LogRange> ServerLogSource::look() {

@@ -1,7 +1,8 @@
 """A TCP proxy before a PostgreSQL server that cuts connections around their COMMIT, as a network does.
 
     with CuttingProxy(server.port) as proxy:
-        proxy.cut("during")      # the next COMMIT: "before" it reaches the server, "during": before its answer, "after": the answer is lost
+        proxy.cut("during")      # the next COMMIT: "before" it reaches the server, "during": before its answer, "after": the answer is lost;
+                                 # "pass": nothing is cut, it is only counted, when the server has got it
         ... connect to proxy.port
         proxy.cuts               # how many were made
 """
@@ -63,8 +64,11 @@ class CuttingProxy:
             return None
         with self.lock:
             mode, self.mode = self.mode, None
-            self.cuts += mode is not None
         return mode
+
+    def count(self, mode):
+        with self.lock:
+            self.cuts += mode is not None
 
     def requests(self, pair, losing):
         client, server = pair
@@ -72,10 +76,12 @@ class CuttingProxy:
             while data := client.recv(65536):
                 mode = self.take_mode(data)
                 if mode == "before":
+                    self.count(mode)
                     break
                 if mode == "after":
                     losing.set()
                 server.sendall(data)
+                self.count(mode)
                 if mode == "during":
                     break
         except OSError:

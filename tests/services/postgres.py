@@ -49,7 +49,7 @@ class Postgres:
             self.owner = pwd.getpwnam(USER)
             os.chown(self.folder, self.owner.pw_uid, self.owner.pw_gid)
         if not os.path.isdir(self.data):
-            self.tool("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+            self.tool("initdb", "-D", self.data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
         lines = ["listen_addresses = '127.0.0.1'", f"unix_socket_directories = '{self.folder}'", "max_connections = 50", "fsync = on",
                  "shared_buffers = '128MB'", "max_wal_size = '2GB'", "lc_messages = 'C'", *settings]
         self.write(os.path.join(self.data, "postgresql.auto.conf"), "\n".join(lines) + "\n")

@@ -11,7 +11,7 @@ sys.path[:0] = [str(HERE.parent / "services"), str(HERE.parent / "crash")]
 from cases import STARTED  # noqa: E402
 from holdfastd_test import Server, check  # noqa: E402,F401
 from postgres import Postgres  # noqa: E402,F401
-from resp import Connection, Lost  # noqa: E402,F401
+from resp import Connection, Lost, as_map  # noqa: E402,F401
 
 WAIT_SECONDS = 60
 
@@ -21,14 +21,26 @@ def id_of(number, kind=0):
 
 
 class AgainServer(Server):
-    """A server that can be killed and started again on its port, in its folder."""
+    """A server that can be killed and started again on its port, in its folder. With `shim` and `undo` (libholdfast_shim.so,
+    holdfast-undo) each kill is a power cut, too: of what was not durable, some is undone."""
 
-    def again(self):
+    def __init__(self, program, folder, *flags, shim=None, undo=None):
+        self.undo, self.root, self.side = undo, os.path.join(folder, "data"), os.path.join(folder, "side")
+        self.environment = {}
+        if shim:
+            os.makedirs(self.side, exist_ok=True)
+            self.environment = {"LD_PRELOAD": os.path.abspath(shim), "HOLDFAST_SHIM_ROOT": self.root, "HOLDFAST_SHIM_DIR": self.side, "HOLDFAST_SHIM_FAULTS": ""}
+        super().__init__(program, folder, *flags, environment=self.environment)
+
+    def again(self, seed=1):
         self.process.kill()
         self.process.wait()
+        if self.undo:
+            done = subprocess.run([self.undo, "--root", self.root, "--side", self.side, "--seed", str(seed)], capture_output=True, text=True)
+            check(done.returncode == 0, "holdfast-undo", done.stderr)
         words = self.process.args
         with open(self.path, "ab") as output:
-            self.process = subprocess.Popen(words, stderr=output)
+            self.process = subprocess.Popen(words, stderr=output, env={**os.environ, **self.environment})
         STARTED.append(self.process)
         self.ready()
 
@@ -38,7 +50,8 @@ class Relay:
 
     def __init__(self, program, folder, server, *sinks, flags=()):
         self.path = os.path.join(folder, f"relay.{time.monotonic_ns()}")
-        words = [program, "--from", f"127.0.0.1:{server.port}", "--metrics-port", "0", *flags]
+        metrics = () if "--metrics-port" in flags else ("--metrics-port", "0")
+        words = [program, "--from", f"127.0.0.1:{server.port}", *metrics, *flags]
         for sink in sinks:
             words += ["--sink", sink]
         with open(self.path, "wb") as output:

@@ -5,15 +5,16 @@ usage: relay_faults_test.py --server build/release/bin/holdfastd --relay build/r
 """
 import os
 import shutil
+import pathlib
 import signal
+import subprocess
 import sys
 import threading
-import pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "services"))
 from cases import arguments, run_cases  # noqa: E402
 from cutting_proxy import CuttingProxy  # noqa: E402
-from relay_bench import Postgres, Relay, audit, caught_up, check, durable_lsn, migrated, until  # noqa: E402
+from relay_bench import AgainServer, Postgres, Relay, audit, caught_up, check, durable_lsn, migrated, until  # noqa: E402
 from relay_test import Busy, Programs, ask_all, ready  # noqa: E402
 
 PACE = 0.02  # seconds between a client's requests: a backlog is not what these cases are about
@@ -48,14 +49,16 @@ def cut_around_a_commit(programs, folder):
     with Postgres() as database, CuttingProxy(database.port) as proxy:
         server = ready(programs, folder)
         relay = begun(programs, folder, database, server, port=proxy.port)
-        # All that is carried goes through this process.
-        with Busy(server, pause=10 * PACE):
+        with Busy(server, pause=PACE):
             goes_on(database, relay)
             for number in range(programs.cuts):
                 for mode in ("before", "during", "after"):
                     made = proxy.cuts
                     proxy.cut(mode)
                     until(lambda: proxy.cuts > made, "a commit is cut", mode, number, lambda: relay.output()[-500:])
+                    # Now and then the next commit is cut as well: that of taking the sink over again.
+                    if number % 4 != 3 or mode == "after":
+                        goes_on(database, relay)
         whole(server, database, relay)
         check("whether the commit took place is not known" in relay.output(), "it was not sure", relay.output()[-500:])
         print(f"  {proxy.cuts} cuts, {cursor(database)} records", flush=True)
@@ -85,6 +88,58 @@ def a_database_that_is_away(programs, folder):
             goes_on(database, relay)
         whole(server, database, relay)
         server.stop()
+
+
+def killed_in_the_middle_of_a_commit(programs, folder):
+    # Every commit takes a while, in which it is on its way to the disk.
+    with Postgres(["commit_delay = 50000", "commit_siblings = 0"]) as database, CuttingProxy(database.port) as proxy:
+        server = ready(programs, folder)
+        relay = begun(programs, folder, database, server, port=proxy.port)
+        with Busy(server, pause=PACE):
+            for number in range(2 * programs.restarts):
+                goes_on(database, relay)
+                made = proxy.cuts
+                proxy.cut("pass")
+                until(lambda: proxy.cuts > made, "a commit begins", number, lambda: relay.output()[-500:])
+                threading.Event().wait(0.01 * (number % 8))
+                database.kill()
+                database.start()
+        whole(server, database, relay)
+        server.stop()
+
+
+def a_disk_that_is_full(programs, folder):
+    if os.geteuid() != 0:
+        return print("a_disk_that_is_full: only root can mount one")
+    with Postgres() as database:
+        disk = os.path.join(database.folder, "disk")
+        os.mkdir(disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=16m,uid={database.owner.pw_uid},mode=0700", "tmpfs", disk], check=True)
+        try:
+            server = ready(programs, folder)
+            relay = begun(programs, folder, database, server)
+            database.run(f"CREATE TABLESPACE small LOCATION '{disk}'")
+            database.run("ALTER TABLE flash_sale_journal SET TABLESPACE small")
+            with Busy(server, pause=PACE):
+                goes_on(database, relay)
+                filler = pathlib.Path(disk, "filler")
+                with open(filler, "wb", buffering=0) as file:
+                    try:
+                        while file.write(bytes(4096)):
+                            pass
+                    except OSError:
+                        pass
+                until(lambda: "retrying: postgres: could not extend file" in relay.output(), "it says what fails", lambda: relay.output()[-500:])
+                at = cursor(database)
+                threading.Event().wait(1)
+                check(cursor(database) == at, "nothing is written without the journal")
+                filler.unlink()
+                goes_on(database, relay)
+            whole(server, database, relay)
+            server.stop()
+        finally:
+            database.stop()
+            subprocess.run(["umount", disk], check=True)
 
 
 def restored_from_a_backup_of_before(programs, folder):
@@ -142,17 +197,18 @@ def deadlocks_and_locks_that_take_too_long(programs, folder):
 
 def a_server_killed_under_load(programs, folder):
     with Postgres() as database:
-        server = ready(programs, folder)
+        server = AgainServer(programs.server, folder, shim=programs.shim, undo=programs.undo)
+        server.ready()
         relay = begun(programs, folder, database, server)
         with Busy(server, pause=PACE):
-            for _ in range(programs.restarts):
+            for number in range(programs.restarts):
                 goes_on(database, relay)
-                server.again()
+                server.again(seed=number)
         whole(server, database, relay)
         server.stop()
 
 
-CASES = [cut_around_a_commit, a_database_that_is_away, restored_from_a_backup_of_before, deadlocks_and_locks_that_take_too_long, a_server_killed_under_load]
+CASES = [cut_around_a_commit, a_database_that_is_away, killed_in_the_middle_of_a_commit, a_disk_that_is_full, restored_from_a_backup_of_before, deadlocks_and_locks_that_take_too_long, a_server_killed_under_load]
 
 
 def main():
@@ -161,8 +217,11 @@ def main():
     parser.add_argument("--cuts", type=int, default=5, help="of each kind")
     parser.add_argument("--restarts", type=int, default=2, help="of a service under load")
     parser.add_argument("--away", type=int, default=5, help="seconds for which the database is stopped")
+    parser.add_argument("--shim", help="libholdfast_shim.so: the server's power is cut as well")
+    parser.add_argument("--undo", help="holdfast-undo")
     options = parser.parse_args()
     programs = Programs(os.path.abspath(options.server), os.path.abspath(options.relay))
+    programs.shim, programs.undo = options.shim, options.undo
     programs.cuts, programs.restarts, programs.away = options.cuts, options.restarts, options.away
     run_cases(CASES, options, program=programs)
 
