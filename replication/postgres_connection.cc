@@ -22,10 +22,11 @@ const std::map<std::string, std::string> kDefaults = {{"sslmode", "verify-full"}
                                                       {"keepalives_count", "3"},
                                                       {"tcp_user_timeout", "60000"},
                                                       {"client_encoding", "UTF8"}};
+/// Plans are made for the tables as they are: one that was kept from when they were empty would read all of them each time.
 constexpr const char* kSession =
-    "SET synchronous_commit = on; SET statement_timeout = '30s'; SET lock_timeout = '10s';"
-    "SET idle_in_transaction_session_timeout = '15s'; SET timezone = 'UTC'; SET default_transaction_isolation = 'read "
-    "committed'";
+    "SET plan_cache_mode = force_custom_plan; SET jit = off; SET synchronous_commit = on;"
+    "SET statement_timeout = '30s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s';"
+    "SET timezone = 'UTC'; SET default_transaction_isolation = 'read committed'";
 
 constexpr std::string_view kRefusedClass = "23";
 

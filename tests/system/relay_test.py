@@ -128,7 +128,7 @@ def killed_relays_lose_nothing(programs, folder):
         migrated(programs.relay, database)
         path = os.path.join(folder, "orders.jsonl")
         ask_all(server, [("ITEM", "CREATE", "item:1", "STOCK", 10_000_000)])
-        with Busy(server):
+        with Busy(server, pause=0.02):
             for kill in range(programs.kills):
                 relay = Relay(programs.relay, folder, server, f"postgres={database.url()}", f"file={path}")
                 seen = int(database.value("SELECT coalesce(max(lsn), 0) FROM holdfast_cursor"))
