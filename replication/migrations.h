@@ -16,6 +16,6 @@ struct Migration {
 /// In order.
 std::span<const Migration> migrations() noexcept;
 /// SQL with the type of these ids for each {{id}}.
-std::string sql_with_ids(std::string_view sql, OutsideIds ids);
+std::string sql_with_ids(std::string_view text, OutsideIds ids);
 
 }  // namespace holdfast

@@ -204,6 +204,7 @@ Result<void> PostgresBatch::write_together(const Steps& steps, std::set<ItemNumb
     if (is_slow || step.event->item_change() != nullptr) described.insert(step.event->item->number);
   }
   std::vector<const KnownItem*> items;
+  items.reserve(described.size());
   for (const ItemNumber number : described) items.push_back(&known_.at(number));
   return tables_.describe_items(items);
 }

@@ -19,6 +19,13 @@ namespace {
 
 constexpr int kSinkEnded = SIGUSR1;
 
+constexpr const char* kBootstrapFooter =
+    R"(The server needs a snapshot: holdfastctl snapshot makes one. A relay that has the sink ends with exit status 3.
+
+examples:
+  holdfast-relay bootstrap --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
+  holdfast-relay bootstrap --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=owner' --set-aside)";
+
 constexpr const char* kFooter = R"(sinks (several, each with its own cursor, speed and health):
   file=PATH                  a line of JSON for each event, for a first look; PATH.cursor says how far
   postgres=URL               items, orders and journal as tables; URL as libpq takes it, the password in PGPASSFILE
@@ -145,15 +152,19 @@ int run(int argc, char** argv) {
       ->required();
   migrate_app->add_option("--ids", migrating.ids, "How items and users are called: text if not said, or bigint.")
       ->check(CLI::IsMember({"text", "bigint"}));
+  migrate_app->footer("example: holdfast-relay migrate --postgres 'host=db dbname=shop user=owner' --ids bigint");
   auto* const bootstrap_app = app.add_subcommand(
       "bootstrap", "Makes sinks begin with the server's newest snapshot; takes --from, --sink ... as above.");
   bootstrap_app->fallthrough();
   bootstrap_app->add_flag(
       "--set-aside", relaying.set_aside,
       "What a sink has is copied: tables into schema holdfast_before_<n>, a file to PATH.before-<n>.");
+  bootstrap_app->footer(kBootstrapFooter);
   auto* const adopt_app = app.add_subcommand(
       "adopt", "Makes sinks go on with a log that went on from theirs: after restore or repair --accept-loss.");
   adopt_app->fallthrough();
+  adopt_app->footer(
+      "example: holdfast-relay adopt --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

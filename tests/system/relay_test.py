@@ -242,8 +242,14 @@ def wrong_arguments(programs, folder):
         check(done.returncode in (1, 2) and said in done.stderr, "it says what is wrong", words, done.returncode, done.stderr)
 
 
+def help_has_examples(programs, _):
+    for words in ([], ["migrate"], ["bootstrap"], ["adopt"]):
+        done = subprocess.run([programs.relay, *words, "--help"], capture_output=True, text=True, timeout=30)
+        check(done.returncode == 0 and "example" in done.stdout and "holdfast-relay " + " ".join(words) in done.stdout, "examples", words, done.stdout)
+
+
 CASES = [ten_thousand_reservations_and_what_becomes_of_them, several_sinks_each_at_its_own_pace, killed_relays_lose_nothing, of_two_relays_one_is_fenced,
-         a_changed_cursor_stops_it, another_log_is_refused, a_server_that_lost_its_end_is_refused, wrong_arguments]
+         a_changed_cursor_stops_it, another_log_is_refused, a_server_that_lost_its_end_is_refused, wrong_arguments, help_has_examples]
 
 
 def main():

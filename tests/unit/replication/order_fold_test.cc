@@ -13,6 +13,7 @@ using Verb = ReservationEvent;
 
 OrderFold fold_of(const std::vector<Event>& events, std::int64_t stock_delta_of_last = 0) {
   std::vector<EventStep> steps;
+  steps.reserve(events.size());
   for (const Event& event : events) steps.push_back({&event, 0});
   steps.back().stock_delta = stock_delta_of_last;
   auto fold = fold_steps(steps);

@@ -41,7 +41,7 @@ std::string refusal_after(Filled& bench) {
   bench.reopen();
   const std::string before = everything(bench);
   bench.log.reserve(*bench.item, 3, "w");
-  const std::string said = bench.flush();
+  std::string said = bench.flush();
   CHECK(everything(bench) == before);
   return said;
 }
