@@ -63,7 +63,7 @@ class EventSink {
 
   // Instead of open(), apply() ..., by a person's command; afterwards open() takes the sink over anew.
   /// Makes it begin with this state: all or nothing. What it has already is kept elsewhere when `set_aside`, else refused,
-  /// `bad_option`. Relays that have the sink are superseded.
+  /// `bad_option`. A relay that has the sink is superseded, or keeps this from it.
   virtual Result<StartReport> bootstrap(StartState& state, bool set_aside) = 0;
   /// Takes the sink over and moves its cursor to the log that goes on from its own. Errors: as check_adoption.
   virtual Result<Cursor> adopt(const LogRange& range) = 0;
