@@ -185,6 +185,9 @@ Result<void> PostgresSink::look_at_parked() {
 Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
   CHECK(connection_ != nullptr);
   HOLDFAST_TRY(or_disconnect(connection_->begin()));
+  // Who has nothing to write learns here that the sink is another's now.
+  const auto row = or_disconnect(lock_own_cursor());
+  if (!row) return row.error();
   HOLDFAST_TRY(or_disconnect(look_at_parked()));
   auto notices = or_disconnect(untold_notices(*connection_, notices_max));
   if (!notices) return notices;

@@ -172,6 +172,31 @@ TEST_CASE("postgres_start: a relay that runs is superseded by who begins anew, o
       bench.log.reserve(item, 1, "1");
       CHECK(begin(bench, true) == "1 1 0 holdfast_before_3");
     }
+    auto idle = running->untold(10);
+    REQUIRE(!idle);
+    CHECK(idle.error().code() == ErrorCode::superseded);
+    auto again = running->open();
+    REQUIRE(!again);
+    CHECK(again.error().code() == ErrorCode::superseded);
+  }
+}
+
+TEST_CASE("postgres_start: a relay that writes after somebody else began anew is superseded, too") {
+  for (const bool adopts : {false, true}) {
+    SinkBench bench;
+    auto& item = bench.log.create("a", 10);
+    CHECK(bench.flush() == "");
+    auto running = bench.another_sink();
+    REQUIRE(running->open().has_value());
+    if (adopts) {
+      LogRange fork{LogId{9}, Lsn(1), Lsn(50)};
+      fork.forked_from = bench.log.log;
+      fork.forked_at = Lsn(3);
+      REQUIRE(bench.another_sink()->adopt(fork).has_value());
+    } else {
+      bench.log.reserve(item, 1, "1");
+      CHECK(begin(bench, true) == "1 1 0 holdfast_before_3");
+    }
     bench.log.reserve(item, 2, "2");
     EventBatch batch{bench.tape().next(), Lsn(5)};
     const auto late = running->apply(bench.log.log, batch);
