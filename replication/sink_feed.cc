@@ -75,10 +75,12 @@ Result<Millis> SinkFeed::try_step(Millis now) {
 }
 
 Result<void> SinkFeed::take_over() {
-  const auto range = source_.look();
-  if (!range) return range.error();
+  // First, so that a sink is taken from nobody when the server is away; and again, since whoever had the sink went on until now.
+  if (const auto there = source_.look(); !there) return there.error();
   auto state = sink_.open();
   if (!state) return state.error();
+  const auto range = source_.look();
+  if (!range) return range.error();
   status_.cursor = state->cursor;
   HOLDFAST_TRY(check_cursor(state->cursor, *range));
   status_.durable = range->durable;

@@ -3,6 +3,7 @@
 #include "tests/unit/replication/log_maker.h"
 
 #include <deque>
+#include <functional>
 
 #include "tests/doctest.h"
 
@@ -69,6 +70,8 @@ struct FakeSource final : LogSource {
   std::vector<Lsn> acknowledged;
   std::size_t told = 0;
   std::size_t reads = 0;
+  std::size_t looks = 0;
+  std::function<void()> after_first_look;
   bool takes_acknowledgements = true;
   bool takes_notices = true;
 
@@ -79,7 +82,9 @@ struct FakeSource final : LogSource {
   }
   Result<LogRange> look() override {
     if (!failures.empty()) return FakeSink::take(failures);
-    return range;
+    const LogRange seen = range;
+    if (looks++ == 0 && after_first_look) after_first_look();
+    return seen;
   }
   Result<LogPage> read(Lsn from, std::size_t, Millis) override {
     ++reads;
@@ -211,6 +216,18 @@ TEST_CASE("sink_feed: waits grow as well when the sink can be opened and takes n
   bench.run();
   CHECK(bench.feed.status().state == FeedState::running);
   CHECK(is_whole(bench.sink));
+}
+
+TEST_CASE("sink_feed: a sink that another relay fills until it is taken over is not ahead of the log") {
+  Bench bench;
+  bench.source.after_first_look = [&] {
+    bench.log.reserve(bench.log.create("b", 10), 1, "1");
+    bench.source.add(bench.log);
+    bench.sink.cursor = {bench.log.log, bench.source.range.durable, Epoch(1)};
+  };
+  bench.feed.step(bench.now);
+  CHECK(bench.feed.status().state == FeedState::running);
+  CHECK(bench.feed.status().lag() == 0);
 }
 
 TEST_CASE("sink_feed: what a person must look at stops it, at once and for good") {
