@@ -115,6 +115,7 @@ CREATE TABLE holdfast_parked (
   detail         text   NOT NULL,
   state          text   NOT NULL CHECK (state IN ('parked', 'resolved', 'cancelled')),
   told           text,            -- the state that the server was last told
+  cancel         text CHECK (cancel IN ('return', 'write-off')), -- how a person is ending it
   user_id        text,            -- null: a change of stock
   quantity       bigint,
   exclusive      boolean,

@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "services"), str(HERE.parent / "crash")]
 from cases import STARTED  # noqa: E402
 from holdfastd_test import Server, check  # noqa: E402,F401
-from postgres import Postgres  # noqa: E402,F401
+from postgres import Postgres, free_port  # noqa: E402,F401
 from resp import Connection, Lost, as_map  # noqa: E402,F401
 
 WAIT_SECONDS = 60
