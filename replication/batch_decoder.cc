@@ -24,12 +24,9 @@ class EventMaker final : public RecordVisitor {
 
   Result<void> on_item(const RecordStamp& stamp, const ItemRecord& record) override {
     if (!has_room(stamp)) return {};
-    auto facts = std::make_shared<const ItemFacts>(ItemFacts{stamp.item, std::string(record.name), record.version,
-                                                             record.state, record.event == ItemEvent::drop,
-                                                             record.returns_held, record.fenced, record.definition});
+    auto facts = facts_of(stamp, record);
     items_.put(facts);
-    add(stamp, std::move(facts), record.after,
-        ItemChange{record.event, record.by_window, record.delta, record.adjust_id, std::string(record.reason)});
+    out_.events.push_back(event_of(stamp, record, std::move(facts)));
     return {};
   }
 
@@ -41,11 +38,7 @@ class EventMaker final : public RecordVisitor {
                            "LSN {} is of item number {}, which nothing before it has named to the sink",
                            stamp.lsn.value(), stamp.item.value());
     }
-    std::optional<WallTime> expires_at;
-    if (record.deadline) expires_at = stamp.wall + (*record.deadline - stamp.hold);
-    add(stamp, std::move(item), record.after,
-        ReservationChange{record.event, record.id, record.user.text(), record.quantity, record.exclusive,
-                          record.write_off, expires_at});
+    out_.events.push_back(event_of(stamp, record, std::move(item)));
     return {};
   }
 
@@ -61,11 +54,6 @@ class EventMaker final : public RecordVisitor {
     if (out_.events.size() < events_max_) return true;
     stopped_at_ = Lsn(stamp.lsn.value() - 1);
     return false;
-  }
-
-  void add(const RecordStamp& stamp, ItemFactsPointer item, const Counters& after,
-           std::variant<ReservationChange, ItemChange> change) {
-    out_.events.push_back({stamp.lsn, std::move(item), stamp.sequence, stamp.wall, after, std::move(change)});
   }
 
   SinkItems& items_;

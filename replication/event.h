@@ -60,6 +60,11 @@ struct Event {
   bool is(ReservationEvent event) const noexcept;
 };
 
+// Events of records. `item` is what the record's number means, as it is after it.
+ItemFactsPointer facts_of(const RecordStamp& stamp, const ItemRecord& record);
+Event event_of(const RecordStamp& stamp, const ItemRecord& record, ItemFactsPointer item);
+Event event_of(const RecordStamp& stamp, const ReservationRecord& record, ItemFactsPointer item);
+
 /// A piece of the log: its events, and the LSN through which they are all there are.
 struct EventBatch {
   std::vector<Event> events;

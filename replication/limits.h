@@ -24,6 +24,16 @@ inline constexpr Millis kNoticesEvery{5000};
 inline constexpr Millis kBackOffFirst{100};
 inline constexpr Millis kBackOffLast{15'000};
 
+/// Reconcile compares reservations in so many parts, one after another; each is about that fraction of all.
+inline constexpr std::size_t kReconcileParts = 64;
+inline constexpr std::size_t kSpillBufferBytes = 64_KiB;
+/// Rows that it asks a database for at once.
+inline constexpr std::size_t kRowsAtOnce = 5000;
+/// Differences that it keeps and mends in one run; more are counted.
+inline constexpr std::size_t kDifferencesMax = 100'000;
+/// Those that it mends in one transaction, for which the relay waits.
+inline constexpr std::size_t kMendsAtOnce = 500;
+
 static_assert(kGatherTime < kBlockTime && kBlockTime < kAnswerTime && kBackOffFirst < kBackOffLast);
 static_assert(4 + 5 * kNoticesMax <= 1024);
 

@@ -22,7 +22,6 @@ const SqlStatement kFind{
     "find_parked", std::string(kColumns) +
                        " WHERE ($1 = '' OR item = $1) AND ($2 = '' OR key = $2) AND ($3 = 't' OR state = 'parked')"
                        " ORDER BY parked_at, number, first_sequence"};
-const SqlStatement kLockCursors{"lock_cursors", "SELECT sink FROM holdfast_cursor ORDER BY sink FOR UPDATE"};
 const SqlStatement kLockParked{"lock_parked", std::string(kColumns) +
                                                   " WHERE number = $1::bigint AND key = $2 AND first_sequence = "
                                                   "$3::bigint FOR UPDATE"};
@@ -95,7 +94,7 @@ Result<std::vector<ParkedEntry>> ParkedDesk::find(const ParkedFilter& filter) {
 
 Result<std::optional<ParkedEntry>> ParkedDesk::lock(const ParkedEntry& entry) {
   HOLDFAST_TRY(connection_->begin());
-  HOLDFAST_TRY(connection_->run(kLockCursors, {}));
+  HOLDFAST_TRY(hold_relay(*connection_));
   const auto found = connection_->run(kLockParked, key_of(entry));
   if (!found) return found.error();
   if (found->rows.empty()) return std::optional<ParkedEntry>();
@@ -224,9 +223,9 @@ Result<void> ParkedDesk::take_back(const ParkedEntry& now) {
 }
 
 Result<void> ParkedDesk::note(const ParkedEntry& entry, std::string_view action, std::string_view text) {
-  HOLDFAST_TRY(connection_->run(kAudit, {std::string(action), outside_text(entry.item),
-                                         std::to_string(entry.version.value()), entry.key, "", "", std::string(text)}));
-  return {};
+  const AuditNote note{std::string(action), outside_text(entry.item), entry.version.value(), entry.key, "", "",
+                       std::string(text)};
+  return note_audit(*connection_, std::span(&note, 1));
 }
 
 }  // namespace holdfast

@@ -3,6 +3,7 @@
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
 #include "replication/event_json.h"
+#include "replication/journal_row.h"
 #include "replication/migrations.h"
 #include "replication/postgres_statements.h"
 #include "replication/sql_rows.h"
@@ -281,27 +282,10 @@ Result<WriteResult> PostgresTables::sum_items(std::span<const ItemSum> items, co
 std::vector<std::string> PostgresTables::journal_columns(std::span<const Event> events) const {
   SqlRows<16> rows;
   for (const Event& event : events) {
-    std::optional<std::string> id, user, reason;
-    std::optional<std::int64_t> quantity, expires_at;
-    std::int64_t flags = 0;
-    if (const auto* const reservation = event.reservation()) {
-      id = id_text(reservation->id);
-      user = outside_text(reservation->user);
-      quantity = reservation->quantity.value();
-      flags = (reservation->exclusive ? 1 : 0) + (reservation->write_off ? 2 : 0);
-      expires_at = ms(reservation->expires_at);
-    } else {
-      const ItemChange& change = *event.item_change();
-      if (change.event == ItemEvent::adjust) {
-        id = id_text(change.adjust_id);
-        reason = outside_text(change.reason);
-      }
-      quantity = change.delta;
-      flags = change.by_window ? 4 : 0;
-    }
-    rows.add(outside_text(event.item->name), event.item->version.value(), event.sequence.value(), event.lsn.value(),
-             event.name(), to_ms(event.at), id, user, quantity, flags, expires_at, reason, event.after.available,
-             event.after.reserved, event.after.confirmed, event.after.held);
+    const JournalRow row = journal_row(event);
+    rows.add(row.item, event.item->version.value(), row.sequence.value(), row.lsn.value(), row.event, row.at_ms, row.id,
+             row.user, row.quantity, row.flags, row.expires_at_ms, row.reason, row.after.available, row.after.reserved,
+             row.after.confirmed, row.after.held);
   }
   return rows.parameters();
 }

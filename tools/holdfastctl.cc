@@ -4,6 +4,7 @@
 #include "tools/holdfastctl_explain.h"
 #include "tools/holdfastctl_log.h"
 #include "tools/holdfastctl_parked.h"
+#include "tools/holdfastctl_reconcile.h"
 #include "tools/holdfastctl_snapshot.h"
 #include "tools/holdfastctl_verify.h"
 #include "tools/user_secret.h"
@@ -120,6 +121,7 @@ int run(int argc, char** argv) {
   if (words.front() == "restore") return restore_command(rest, arguments);
   if (words.front() == "explain") return explain_command(rest, arguments);
   if (words.front() == "parked") return parked_command(rest, arguments);
+  if (words.front() == "reconcile") return reconcile_command(rest, arguments);
   if (words.front() == "snapshot") return snapshot_command(rest, arguments);
   if (words.front() == "verify") return verify_command(rest, arguments);
   const auto client = connect(arguments, kTimeout);

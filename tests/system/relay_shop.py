@@ -40,10 +40,11 @@ class Database:
 class Shop:
     """A server, a database with its tables, and the relay between them."""
 
-    def __init__(self, programs, folder, *migrate_flags):
-        self.programs, self.folder = programs, folder
+    def __init__(self, programs, folder, *migrate_flags, server_flags=(), data=""):
+        self.programs, self.folder = programs, os.path.join(folder, data)
+        os.makedirs(self.folder, exist_ok=True)
         self.database = programs.database()
-        self.server = AgainServer(programs.server, folder)
+        self.server = AgainServer(programs.server, self.folder, *server_flags)
         self.server.ready()
         migrated(programs.relay, self.database, *migrate_flags)
         self.start_relay()
@@ -62,7 +63,7 @@ class Shop:
     def ctl(self, *words, status=0):
         done = subprocess.run([self.programs.ctl, "--server", f"127.0.0.1:{self.server.port}", *words], capture_output=True, text=True, timeout=120,
                               env={**os.environ, "HOLDFAST_POSTGRES": self.database.url()})
-        check(done.returncode == status, f"holdfastctl {' '.join(words)}: exit status {status}", done.returncode, done.stdout, done.stderr)
+        check(status is None or done.returncode == status, f"holdfastctl {' '.join(words)}: exit status {status}", done.returncode, done.stdout, done.stderr)
         return done.stdout + done.stderr
 
     def item(self, name="item:1"):

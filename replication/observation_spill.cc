@@ -1,0 +1,99 @@
+#include "replication/observation_spill.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace holdfast {
+namespace {
+
+/// As they lie in a file; `user_bytes` bytes of user follow.
+struct Packed {
+  std::uint64_t number = 0, sequence = 0, lsn = 0, digest = 0;
+  std::int64_t quantity = 0;
+  std::array<std::uint8_t, ReservationId::kBytes> id{};
+  std::uint32_t user_bytes = 0;
+  std::uint8_t source = 0, status = 0, from = 0;
+  std::uint8_t has_from = 0;
+};
+static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) == 64);
+
+Error failed(std::string_view what) {
+  const ErrorCode code = errno == ENOSPC || errno == EDQUOT ? ErrorCode::no_space : ErrorCode::io_failed;
+  return Error::format(code, "temporary files: {}: {}", what, std::strerror(errno));
+}
+
+std::size_t part_of(const Observation& observation) noexcept {
+  std::uint64_t words[2];
+  std::memcpy(words, observation.id.bytes().data(), sizeof words);
+  const std::uint64_t mixed =
+      (words[0] ^ words[1] * 0x9e3779b97f4a7c15 ^ observation.number.value()) * 0xff51afd7ed558ccd;
+  return (mixed >> 32) % kReconcileParts;
+}
+
+}  // namespace
+
+Result<ObservationSpill> ObservationSpill::make() {
+  ObservationSpill spill;
+  std::error_code ec;
+  const std::string folder = std::filesystem::temp_directory_path(ec).string();
+  for (auto& file : spill.files_) {
+    std::string name = folder + "/holdfast-reconcile-XXXXXX";
+    const int fd = ::mkstemp(name.data());
+    if (fd < 0) return failed(name);
+    ::unlink(name.c_str());
+    file.reset(::fdopen(fd, "w+b"));
+    if (file == nullptr) return failed(name);
+    std::setvbuf(file.get(), nullptr, _IOFBF, kSpillBufferBytes);
+  }
+  return spill;
+}
+
+Result<void> ObservationSpill::add(const Observation& observation) {
+  Packed packed;
+  packed.number = observation.number.value();
+  packed.sequence = observation.sequence.value();
+  packed.lsn = observation.lsn.value();
+  packed.digest = observation.digest;
+  packed.quantity = observation.quantity;
+  packed.id = observation.id.bytes();
+  packed.user_bytes = static_cast<std::uint32_t>(observation.user.size());
+  packed.source = static_cast<std::uint8_t>(observation.source);
+  packed.status = static_cast<std::uint8_t>(observation.status);
+  packed.has_from = observation.from ? 1 : 0;
+  if (observation.from) packed.from = static_cast<std::uint8_t>(*observation.from);
+  std::FILE* const file = files_[part_of(observation)].get();
+  const bool written =
+      std::fwrite(&packed, sizeof packed, 1, file) == 1 &&
+      std::fwrite(observation.user.data(), 1, observation.user.size(), file) == observation.user.size();
+  if (!written) return failed("write");
+  return {};
+}
+
+Result<std::vector<Observation>> ObservationSpill::take(std::size_t part) {
+  std::FILE* const file = files_.at(part).get();
+  if (std::fflush(file) != 0 || std::fseek(file, 0, SEEK_SET) != 0) return failed("write");
+  std::vector<Observation> observations;
+  Packed packed;
+  while (std::fread(&packed, sizeof packed, 1, file) == 1) {
+    Observation& observation = observations.emplace_back();
+    observation.number = ItemNumber(packed.number);
+    observation.id = ReservationId(packed.id);
+    observation.source = static_cast<ObservationSource>(packed.source);
+    observation.sequence = Sequence(packed.sequence);
+    observation.lsn = Lsn(packed.lsn);
+    observation.status = static_cast<OrderStatus>(packed.status);
+    if (packed.has_from != 0) observation.from = static_cast<OrderStatus>(packed.from);
+    observation.quantity = packed.quantity;
+    observation.digest = packed.digest;
+    observation.user.resize(packed.user_bytes);
+    if (std::fread(observation.user.data(), 1, packed.user_bytes, file) != packed.user_bytes) return failed("read");
+  }
+  if (std::ferror(file) != 0) return failed("read");
+  files_[part].reset();
+  return observations;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""`holdfastctl reconcile` on tables that people damaged: a real server, relay and database. DAMAGE is the table of what is damaged
+how, which kinds are named, and which of them --apply mends.
+
+usage: reconcile_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --ctl build/release/bin/holdfastctl
+"""
+import json
+
+from relay_bench import audit, check, id_of, until
+from relay_shop import Shop, reserve, run_shop_cases
+from resp import as_map
+
+ORDERS = 20
+
+
+class Damage:
+    def __init__(self, what, sql, found, mended=None, undo="", after=""):
+        """`found`: kinds and how often; `mended`: the same, all if not said; `undo` restores what is not mended."""
+        self.what, self.sql, self.found, self.undo = what, sql, found, undo
+        self.mended = found if mended is None else mended
+
+
+def order(number):
+    return f"item_id = 'item:1' AND order_id = '{id_of(number)}'"
+
+
+def foreign(item, number, status="PENDING", version=1):
+    return (f"INSERT INTO flash_sale_order SELECT '{item}', {version}, '{id_of(number)}', 'x{number}', 1, '{status}', exclusive, price, currency, sale_id, 1, 1,"
+            f" reserved_at, expires_at, updated_at FROM flash_sale_order WHERE {order(1)}")
+
+
+JOURNAL = "FROM flash_sale_journal WHERE item = 'item:1' AND sequence = 9"
+DAMAGE = [
+    Damage("a pending, a paid and two ended orders deleted", f"DELETE FROM flash_sale_order WHERE order_id IN ('{id_of(1)}', '{id_of(5)}', '{id_of(9)}', '{id_of(13)}')", {"missing": 4}),
+    Damage("all orders deleted, and sold with them", "DELETE FROM flash_sale_order; UPDATE flash_sale_item SET sold = 0", {"missing": ORDERS + 3, "sold": 2}),
+    Damage("a foreign order added", foreign("item:1", 901), {"unknown": 1}, {}, undo=f"DELETE FROM flash_sale_order WHERE {order(901)}"),
+    Damage("a foreign order that has ended added", foreign("item:1", 901, "EXPIRED"), {"unknown": 1}, {}, undo=f"DELETE FROM flash_sale_order WHERE {order(901)}"),
+    Damage("orders of a foreign item and of a foreign version added", foreign("item:9", 902) + ";" + foreign("item:1", 903, version=7), {"unknown": 2}, {},
+           undo="DELETE FROM flash_sale_order WHERE item_id = 'item:9' OR version = 7"),
+    Damage("status changed", f"UPDATE flash_sale_order SET status = 'CANCELLED' WHERE {order(1)}", {"state": 1}),
+    Damage("status changed of many", "UPDATE flash_sale_order SET status = 'EXPIRED'", {"state": ORDERS + 3 - 4}),
+    Damage("the sequence of an order changed", f"UPDATE flash_sale_order SET sequence = sequence + 100 WHERE {order(2)}", {"state": 1}),
+    Damage("quantity and user changed", f"UPDATE flash_sale_order SET quantity = 5 WHERE {order(1)}; UPDATE flash_sale_order SET user_id = 'mallory' WHERE {order(2)}",
+           {"quantity": 2}),
+    Damage("a user's second live order", "DROP INDEX flash_sale_order_live; " + f"UPDATE flash_sale_order SET user_id = '1' WHERE {order(2)}", {"duplicate": 1, "quantity": 1},
+           {"quantity": 1}, undo="CREATE UNIQUE INDEX flash_sale_order_live ON flash_sale_order (item_id, version, user_id) WHERE exclusive AND status IN ('PENDING', 'PAID')"),
+    Damage("rows of the journal removed", "DELETE FROM flash_sale_journal WHERE item = 'item:1' AND sequence IN (1, 5, 9, 30)", {"gap": 4}),
+    Damage("an order and its row in the journal removed", f"DELETE {JOURNAL}; DELETE FROM flash_sale_order WHERE {order(6)}", {"gap": 1, "missing": 1}),
+    Damage("a row of the journal changed", "UPDATE flash_sale_journal SET quantity = 3 WHERE item = 'item:1' AND sequence = 9", {"journal": 1}),
+    Damage("a row of the journal given to another order", f"UPDATE flash_sale_journal SET order_id = '{id_of(904)}' WHERE item = 'item:1' AND sequence = 9",
+           {"journal": 1, "gap": 1}),
+    Damage("a foreign row of the journal", "INSERT INTO flash_sale_journal SELECT item, version, 500, 500, event, at, order_id, user_id, quantity, flags, expires_at, reason, "
+           f"available, reserved, confirmed, held {JOURNAL}", {"journal": 1}, {}, undo="DELETE FROM flash_sale_journal WHERE sequence = 500"),
+    Damage("rows of the journal of a foreign item", f"INSERT INTO flash_sale_journal SELECT 'item:9', version, sequence, lsn, event, at, order_id, user_id, quantity, flags, "
+           f"expires_at, reason, available, reserved, confirmed, held {JOURNAL}", {"journal": 1}, {}, undo="DELETE FROM flash_sale_journal WHERE item = 'item:9'"),
+    Damage("sold changed", "UPDATE flash_sale_item SET sold = sold - 2 WHERE item_id = 'item:1'", {"sold": 1}),
+    Damage("sold wrong, and no room for what is right", "UPDATE flash_sale_item SET sold = 1, quantity = 2 WHERE item_id = 'item:1'", {"sold": 1}, {},
+           undo="UPDATE flash_sale_item SET quantity = 40, sold = 13 WHERE item_id = 'item:1'"),
+    Damage("the version of an item's row changed", "UPDATE flash_sale_item SET version = 4 WHERE item_id = 'item:2'", {"item": 2}, {},
+           undo="UPDATE flash_sale_item SET version = 1 WHERE item_id = 'item:2'"),
+]
+
+
+def sold_some(shop):
+    """Twenty orders of item:1 in all their states, three of item:2."""
+    shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 40, "PRICE", 500, "CURRENCY", "EUR"), ("ITEM", "CREATE", "item:2", "STOCK", 3), *reserve("item:1", range(1, 5)))
+    shop.ask(("ITEM", "SET", "item:1", "PRICE", 700, "EXPECT", 500), *reserve("item:1", range(5, 17)), *reserve("item:1", range(17, 21), "TTL", 1000), *reserve("item:2", [101, 102, 103]))
+    shop.ask(*[("CONFIRM", "item:1", number, "ID", id_of(number)) for number in range(5, 13)], *[("REFUND", "item:1", number, "ID", id_of(number)) for number in (9,)],
+             *[("RELEASE", "item:1", number, "ID", id_of(number)) for number in (13, 14)], ("EXTEND", "item:1", "1", "TTL", 900000, "ID", id_of(1)))
+    until(lambda: as_map(shop.ask(("ITEM", "GET", "item:1"))[0])["reserved"] == 6, "four expire")
+    shop.caught_up()
+
+
+def contents(shop):
+    """All of orders, journal and items, but for when a row was last written."""
+    return [shop.database.run(f"SELECT {columns} FROM {table} ORDER BY 1") for table, columns in
+            (("flash_sale_order", "order_id, item_id, version, user_id, quantity, status, exclusive, price, currency, sequence, lsn, reserved_at, expires_at"),
+             ("flash_sale_journal", "lsn, item, version, sequence, event, at, order_id, user_id, quantity, flags, expires_at, reason, available"),
+             ("flash_sale_item", "item_id, version, quantity, sold, sequence, state"))]
+
+
+def reconcile(shop, *flags, status):
+    told = json.loads(shop.ctl("reconcile", "--json", *flags, status=status))
+    count = {kind: count for kind, count in told["kinds"].items() if count}
+    return count, {kind: count for kind, count in told.get("mended", {}).items() if count}, told
+
+
+def audited(shop):
+    return int(shop.database.value("SELECT count(*) FROM holdfast_audit"))
+
+
+def each_kind_of_damage(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    check(shop.ctl("reconcile").endswith("clean\n"), "nothing differs", shop.ctl("reconcile"))
+    right = contents(shop)
+    for damage in DAMAGE:
+        shop.database.run(damage.sql)
+        damaged = contents(shop)
+        found, _, told = reconcile(shop, status=1)
+        check(found == damage.found, damage.what, found, told["list"])
+        check(contents(shop) == damaged, f"{damage.what}: nothing is written unasked")
+        text = shop.ctl("reconcile", "--repair", status=1)
+        check(text.count("--apply writes") == sum(damage.mended.values()) and text.count("for a person") == sum(damage.found.values()) - sum(damage.mended.values()),
+              f"{damage.what}: what would be written", text)
+        everything = damage.mended == damage.found
+        before = audited(shop)
+        found, mended, _ = reconcile(shop, "--apply", status=0 if everything else 1)
+        check((found, mended) == (damage.found, damage.mended), f"{damage.what}: mended", found, mended)
+        check(audited(shop) - before >= sum(damage.mended.values()), f"{damage.what}: it is on record")
+        # Once more changes nothing.
+        now, records = contents(shop), audited(shop)
+        reconcile(shop, "--apply", status=None)
+        check((contents(shop), audited(shop)) == (now, records), f"{damage.what}: twice in a row changes nothing more")
+        if damage.undo:
+            shop.database.run(damage.undo)
+        check(contents(shop) == right, f"{damage.what}: the tables are as they were", [row for a, b in zip(contents(shop), right) for row in a + b if (row in a) != (row in b)])
+    shop.ask(("CONFIRM", "item:1", "1", "ID", id_of(1)), *reserve("item:1", [30]))
+    shop.caught_up()
+    check(audit(shop.database) == [] and shop.ctl("reconcile").endswith("clean\n"), "and the relay goes on")
+    shop.stop()
+
+
+def a_cursor_that_was_changed(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    for change in ("lsn - 3", "lsn + 1000000"):
+        lsn = shop.database.value("SELECT lsn FROM holdfast_cursor")
+        shop.database.run(f"UPDATE holdfast_cursor SET lsn = {change}")
+        number = 40 if "-" in change else 41
+        shop.ask(*reserve("item:1", [number]))
+        check(shop.relay.wait() == 1 and "somebody changed it" in shop.relay.output(), "the relay stops", shop.relay.output())
+        found, _, told = reconcile(shop, status=1)
+        check(found == {"cursor": 1}, "it is named", found, told["list"])
+        check(reconcile(shop, "--apply", status=0)[1] == {"cursor": 1}, "it is mended")
+        check(int(shop.database.value("SELECT lsn FROM holdfast_cursor")) <= int(lsn), "to where the tables are")
+        check(reconcile(shop, "--apply", status=0)[0] == {}, "once")
+        shop.start_relay()
+        shop.caught_up()
+        check(shop.orders()[number] == "PENDING" and audit(shop.database) == [], "the relay goes on")
+    shop.stop()
+
+
+def tables_restored_to_before(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    shop.database.run("CREATE TABLE saved_order AS TABLE flash_sale_order; CREATE TABLE saved_item AS TABLE flash_sale_item;"
+                      "CREATE TABLE saved_known AS TABLE holdfast_item; CREATE TABLE saved_journal AS TABLE flash_sale_journal")
+    shop.ask(("CONFIRM", "item:1", "1", "ID", id_of(1)), ("RELEASE", "item:1", "2", "ID", id_of(2)), *reserve("item:1", [50]))
+    shop.caught_up()
+    right = contents(shop)
+    shop.database.run("TRUNCATE flash_sale_order; INSERT INTO flash_sale_order SELECT * FROM saved_order")
+    check(reconcile(shop, status=1)[0] == {"state": 2, "missing": 1}, "one table alone: what was confirmed, released and reserved meanwhile")
+    check(reconcile(shop, "--apply", status=0)[1] == {"state": 2, "missing": 1}, "is mended")
+    check(contents(shop) == right and reconcile(shop, status=0)[0] == {}, "and is as it was")
+    # Everything but the cursor: the relay has to bring it again.
+    shop.relay.stop()
+    for table, saved in (("flash_sale_order", "saved_order"), ("flash_sale_item", "saved_item"), ("holdfast_item", "saved_known"), ("flash_sale_journal", "saved_journal")):
+        shop.database.run(f"TRUNCATE {table}; INSERT INTO {table} SELECT * FROM {saved}")
+    check(reconcile(shop, "--apply", status=0)[1] == {"cursor": 1}, "all but the cursor: it goes back")
+    shop.start_relay()
+    shop.caught_up()
+    check(contents(shop) == right and reconcile(shop, status=0)[0] == {}, "and the relay brings it again")
+    # Some of them: not of one time.
+    shop.database.run("UPDATE holdfast_item k SET sequence = s.sequence FROM saved_known s WHERE k.number = s.number AND k.item = 'item:1'")
+    shop.ask(*reserve("item:2", [104]))
+    found, mended, _ = reconcile(shop, "--apply", status=1)
+    check(found.get("journal") == 3 and mended.get("journal") is None, "rows later than the tables are left to a person", found, mended)
+    shop.relay.kill()
+    shop.server.stop()
+
+
+def what_is_parked_is_no_difference(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    shop.database.run("UPDATE flash_sale_item SET quantity = 13 WHERE item_id = 'item:1'")
+    shop.ask(*reserve("item:1", [60, 61]), ("CONFIRM", "item:1", "60", "ID", id_of(60)))
+    shop.caught_up()
+    check(shop.parked() == [60, 61] and reconcile(shop, status=0)[0] == {}, "parked is no difference", shop.parked())
+    # An order that was deleted, and for which something came after that.
+    shop.database.run(f"DELETE FROM flash_sale_order WHERE {order(3)}")
+    shop.ask(("CONFIRM", "item:1", "3", "ID", id_of(3)))
+    shop.caught_up()
+    check(shop.parked() == [60, 61, 3], "it is parked")
+    check(reconcile(shop, "--apply", status=0)[1] == {"missing": 1}, "the row is mended as it was before that")
+    check(shop.orders()[3] == "PENDING", "so that the rest fits", shop.orders())
+    shop.ctl("parked", "retry", "item:1", id_of(3))
+    check(shop.orders()[3] == "PAID" and reconcile(shop, status=0)[0] == {}, "and is tried again")
+    shop.ctl("parked", "cancel", "item:1", id_of(60), "--unit", "write-off")
+    shop.ctl("parked", "cancel", "item:1", id_of(61), "--unit", "return")
+    check(reconcile(shop, status=0)[0] == {} and audit(shop.database) == [], "cancelled is none either")
+    shop.stop()
+
+
+def from_a_snapshot(programs, folder):
+    shop = Shop(programs, folder, server_flags=("--log-keep-bytes", "0", "--log-keep-age", "0", "--segment-bytes", "65536"))
+    sold_some(shop)
+    shop.ask(*reserve("item:1", [70]))
+    # Until the log no longer begins at the beginning: what was before is known from the snapshot.
+    shop.ask(("ITEM", "CREATE", "item:3", "STOCK", 100_000, "LIMIT", 0))
+
+    def cut():
+        shop.ask(*[("RESERVE", "item:3", "u") for _ in range(2000)])
+        shop.caught_up()
+        shop.ctl("snapshot")
+        return json.loads(shop.ctl("--json", "LOG", "SINKS"))["oldest_lsn"] > 1
+    until(cut, "the log is cut", seconds=120)
+    check(reconcile(shop, status=0)[0] == {}, "nothing differs")
+    shop.database.run(foreign("item:1", 901, "EXPIRED") + f"; UPDATE flash_sale_order SET status = 'PAID' WHERE {order(2)}; DELETE FROM flash_sale_order WHERE {order(1)}")
+    shop.database.run("DELETE FROM flash_sale_journal WHERE item = 'item:1' AND sequence IN (3, 20)")
+    found, mended, told = reconcile(shop, "--apply", status=1)
+    check(found == {"state": 1, "missing": 1, "unknown": 1, "gap": 1} and mended == {"state": 1, "missing": 1}, "what the log no longer has cannot be mended", found, mended)
+    check([each["tables"] for each in told["list"] if each["kind"] == "gap"] == ["2 rows less than sequences"], "how many are gone", told["list"])
+    shop.stop()
+
+
+def while_it_sells(programs, folder):
+    """No false alarm while the relay is at work."""
+    shop = Shop(programs, folder)
+    shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 100_000))
+    for round_ in range(5):
+        numbers = range(1 + 2000 * round_, 2001 + 2000 * round_)
+        shop.ask(*reserve("item:1", numbers), *[("CONFIRM" if number % 2 else "RELEASE", "item:1", number, "ID", id_of(number)) for number in numbers])
+        check(reconcile(shop, status=0)[0] == {}, "nothing differs")
+    shop.caught_up()
+    check(reconcile(shop, status=0)[2]["orders"] == 10_000, "all are there")
+    shop.stop()
+
+
+def what_cannot_be_told(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    shop.stop()
+    check("Connection refused" in shop.ctl("reconcile", status=2), "no server")
+    check("--sink must name one" not in shop.ctl("reconcile", "--sink", "other", status=2), "no such sink")
+    other = Shop(programs, folder, data="other")
+    other.ask(("ITEM", "CREATE", "item:1", "STOCK", 10))
+    other.relay.kill()
+    other.database = shop.database
+    check("of log" in other.ctl("reconcile", status=2), "another log", other.ctl("reconcile", status=2))
+    other.server.stop()
+    check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
+
+
+CASES = [each_kind_of_damage, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, while_it_sells, what_cannot_be_told]
+
+if __name__ == "__main__":
+    run_shop_cases(__doc__, CASES)
