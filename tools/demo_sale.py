@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The sales of tools/demo.sh: 10,000 units for 500,000 users who come at 50,000 a second; then 1,000 units for 50,000
-users with a SIGKILL in the middle, and who has what after that.
+users with a SIGKILL in the middle, and who has what after that; meanwhile holdfast-relay writes all of it into a private
+PostgreSQL, and holdfastctl reconcile compares the two.
 
 In the second one each user asks once, with an ID of his own. When the connection is lost he does what a real client does: he
 waits for the server and asks again with the same ID. Every success that was acknowledged is written down and must be there
@@ -19,7 +20,9 @@ import threading
 import time
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "crash"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent / "tests"
+sys.path[:0] = [str(TESTS / "crash"), str(TESTS / "services")]
+from postgres import Postgres  # noqa: E402
 from resp import Connection, Lost, as_map  # noqa: E402
 
 ITEM, UNITS, USERS, CONNECTIONS, AT_ONCE = "demo", 1000, 50_000, 50, 2
@@ -35,7 +38,7 @@ class Server:
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
         with open(os.path.join(self.folder, "pid"), "w") as file:
-            file.write(str(self.process.pid))
+            file.write(f"{self.process.pid}\n")
         wait_for(self.address, self.process)
         print("  " + self.last_line())
 
@@ -56,6 +59,34 @@ def wait_for(address, process=None):
         except Lost:
             pass
         time.sleep(0.01)
+
+
+class Tables:
+    """A PostgreSQL server in the folder, and the relay that writes into it; both go on after this program."""
+
+    def __init__(self, programs, folder, port):
+        self.programs, self.port = programs, port
+        os.chmod(folder, 0o711)  # the database's user has to get to its own folder
+        home = os.path.join(folder, "postgres")
+        os.mkdir(home)
+        self.database = Postgres(folder=home)
+        subprocess.run([self.programs["holdfast-relay"], "migrate", "--postgres", self.database.url()], check=True, stdout=subprocess.DEVNULL)
+        command = [self.programs["holdfast-relay"], "--from", f"127.0.0.1:{port}", "--sink", f"postgres={self.database.url()}", "--metrics-port", "0"]
+        with open(os.path.join(folder, "relay.output"), "ab") as output:
+            relay = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        for name, text in (("relay.pid", relay.pid), ("postgres.pid", self.database.process.pid), ("postgres.url", self.database.url())):
+            pathlib.Path(folder, name).write_text(f"{text}\n")
+
+    def reconcile(self):
+        """Waits until the relay has brought everything, and shows what differs; whether nothing does."""
+        with Connection(("127.0.0.1", self.port)) as connection:
+            while any(as_map(sink)["lag_records"] for sink in as_map(connection.ask("LOG", "SINKS"))["sinks"]):
+                time.sleep(0.05)
+        for line in self.database.run("SELECT item_id, i.quantity, sold, count(*) FROM flash_sale_item i JOIN flash_sale_order USING (item_id) GROUP BY 1, 2, 3 ORDER BY 1"):
+            print("PostgreSQL: item {}: {} units, {} sold, {} orders".format(*line))
+        print("holdfastctl reconcile:", flush=True)
+        command = [self.programs["holdfastctl"], "--server", f"127.0.0.1:{self.port}", "reconcile", "--postgres", self.database.url()]
+        return subprocess.run(command).returncode == 0
 
 
 class Buyers(threading.Thread):
@@ -142,8 +173,7 @@ def count(server, sold):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--bench", required=True, help="path of holdfast-bench")
+    parser.add_argument("--programs", required=True, help="the folder of holdfastd, holdfast-bench, holdfast-relay and holdfastctl")
     parser.add_argument("--folder", required=True, help="an empty one: data, output and process id go there")
     parser.add_argument("--port", type=int, default=7379)
     options = parser.parse_args()
@@ -153,17 +183,21 @@ def main():
             probe.bind(("127.0.0.1", options.port))
         except OSError:
             sys.exit(f"port {options.port} is already in use; give another one: tools/demo.sh 7380")
-    server = Server(os.path.abspath(options.server), options.folder, options.port)
-    print("Starting holdfastd.", flush=True)
+    programs = {name: os.path.abspath(os.path.join(options.programs, name)) for name in ("holdfastd", "holdfast-bench", "holdfast-relay", "holdfastctl")}
+    server = Server(programs["holdfastd"], options.folder, options.port)
+    print("Starting holdfastd, PostgreSQL and holdfast-relay.", flush=True)
     server.start()
-    sell_to_many(server, os.path.abspath(options.bench))
+    tables = Tables(programs, options.folder, options.port)
+    sell_to_many(server, programs["holdfast-bench"])
     print(f"\nItem {ITEM!r} with {UNITS} units; {USERS} users buy over {CONNECTIONS} connections.")
     with Connection(server.address) as connection:
         if connection.ask("ITEM", "CREATE", ITEM, "STOCK", UNITS, "TTL", 3_600_000, "MAX-HOLD", 3_600_000) != "OK":
             sys.exit("ITEM CREATE was refused")
     right = count(server, sell(server))
     print("Nothing is missing and nothing was sold twice." if right else "WRONG: see the counts above.")
-    sys.exit(0 if right else 1)
+    print()
+    same = tables.reconcile()
+    sys.exit(0 if right and same else 1)
 
 
 if __name__ == "__main__":

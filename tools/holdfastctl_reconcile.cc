@@ -66,6 +66,14 @@ json::object show(const Difference& difference, bool as_json) {
   return shown;
 }
 
+/// For a terminal: whatever stands in a row, it is no command to it.
+std::string for_terminal(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  }
+  return text;
+}
+
 class ReconcileRun {
  public:
   ReconcileRun(ReconcileTables& tables, RespClient& client, const ReconcileArguments& words, bool as_json)
@@ -184,7 +192,7 @@ class ReconcileRun {
     std::size_t shown = 0;
     for (const Difference& difference : differences_.kept()) {
       if (++shown > kShownMax && !words_.repair) break;
-      fmt::print("{}{}\n", render(show(difference, false), false), words_.repair ? proposal(difference) : "");
+      fmt::print("{}{}\n", for_terminal(render(show(difference, false), false)), words_.repair ? proposal(difference) : "");
     }
     if (differences_.count() > std::min(shown, differences_.kept().size())) fmt::print("... (--json shows more)\n");
     if (differences_.count() == 0) fmt::print("clean\n");
@@ -194,11 +202,9 @@ class ReconcileRun {
   }
 
   void print_kinds() const {
-    if (differences_.count() == 0) return;
     fmt::print("\n{:<10} {:>8}{}  what it is\n", "kind", "found", words_.apply ? "   mended" : "");
     for (std::size_t kind = 0; kind < kDifferenceKinds; ++kind) {
       const std::uint64_t count = differences_.count(static_cast<DifferenceKind>(kind));
-      if (count == 0) continue;
       const DifferenceKindEntry& entry = difference_kinds()[kind];
       fmt::print("{:<10} {:>8}{}  {}\n", entry.name, count, words_.apply ? fmt::format(" {:>8}", mended_[kind]) : "",
                  entry.what);

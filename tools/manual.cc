@@ -319,6 +319,16 @@ constexpr Control kControls[] = {
 #undef HOLDFAST_CONTROL
 };
 
+struct Kind {
+  std::string_view name, what, mends, person;
+};
+
+constexpr Kind kKinds[] = {
+#define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) {name, what, mends, person},
+#include "replication/difference_kinds.def"
+#undef HOLDFAST_DIFFERENCE
+};
+
 /// What stands in front of a command or behind it.
 constexpr Control kControlOptions[] = {
     {"--server HOST:PORT", "The server, 127.0.0.1:7379 if not said."},
@@ -341,7 +351,12 @@ std::string control_markdown() {
   for (const Control& option : kControlOptions) out += fmt::format("| `{}` | {} |\n", option.syntax, option.summary);
   out += "\n| command | what it does |\n|---|---|\n";
   for (const Control& command : kControls) out += fmt::format("| `{}` | {} |\n", cell(command.syntax), command.summary);
-  return out + fmt::format("\n{}\n\n{}\n", kControlElse, kControlStatuses);
+  out += fmt::format("\n{}\n\n{}\n", kControlElse, kControlStatuses);
+  out +=
+      "\n## What reconcile finds\n\n| kind | what it is | `--apply` writes | stays for a person |\n|---|---|---|---|\n";
+  for (const Kind& kind : kKinds)
+    out += fmt::format("| `{}` | {} | {} | {} |\n", kind.name, kind.what, kind.mends, kind.person);
+  return out;
 }
 
 std::string control_roff() {
@@ -353,6 +368,11 @@ std::string control_roff() {
   out += fmt::format(".TP\n.B command argument ...\n{}\n.SH OPTIONS\n", roff(kControlElse));
   for (const Control& option : kControlOptions) {
     out += fmt::format(".TP\n.B {}\n{}\n", roff(option.syntax), roff(option.summary));
+  }
+  out += ".SH WHAT RECONCILE FINDS\n";
+  for (const Kind& kind : kKinds) {
+    out += fmt::format(".TP\n.B {}\n{} \\-\\-apply writes: {} For a person: {}\n", roff(kind.name), roff(kind.what),
+                       roff(kind.mends), roff(kind.person));
   }
   return out + fmt::format(".SH EXIT STATUS\n{}\n.SH SEE ALSO\n.BR holdfastd (1),\n.BR holdfast\\-commands (7)\n",
                            roff(kControlStatuses));
