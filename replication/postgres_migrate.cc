@@ -93,7 +93,7 @@ Result<void> check_rights(PostgresConnection& connection) {
 
 }  // namespace
 
-Result<OutsideIds> check_schema(PostgresConnection& connection) {
+Result<OutsideIds> check_version(PostgresConnection& connection) {
   const auto exists = connection.run(kExists, {});
   if (!exists) return exists.error();
   const bool there = exists->rows.at(0).at(0) == "t";
@@ -105,8 +105,14 @@ Result<OutsideIds> check_schema(PostgresConnection& connection) {
                          "the schema has version {} and should have {}: run holdfast-relay migrate --postgres URL",
                          found->version, known_version());
   }
-  HOLDFAST_TRY(check_rights(connection));
   return found->ids;
+}
+
+Result<OutsideIds> check_schema(PostgresConnection& connection) {
+  auto ids = check_version(connection);
+  if (!ids) return ids;
+  HOLDFAST_TRY(check_rights(connection));
+  return ids;
 }
 
 }  // namespace holdfast

@@ -18,8 +18,9 @@ struct MigrationReport {
 /// of PostgresConnection.
 Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<OutsideIds> ids);
 
-/// The ids of the schema. An error, `unsupported`, says what to do when it is not this version's, when its user may not
-/// write it, or when a constraint is gone. REQUIRES: begun.
+/// The ids of the schema. An error, `unsupported`, says what to do when it is not this version's. REQUIRES: begun.
+Result<OutsideIds> check_version(PostgresConnection& connection);
+/// The same for who is to write: also an error when its user may not write it, or when a constraint is gone.
 Result<OutsideIds> check_schema(PostgresConnection& connection);
 
 }  // namespace holdfast

@@ -37,9 +37,10 @@ inline const SqlStatement kEndVersions{
     "end_versions", "UPDATE holdfast_item SET live = false WHERE item = $1 AND live RETURNING number"};
 inline const SqlStatement kAddKnown{
     "add_known",
-    "INSERT INTO holdfast_item (number, item, version, item_id, refused, total, sequence, begins, live, facts)"
-    " VALUES ($1::bigint, $2, $3::bigint, nullif($4, '')::{{id}}, nullif($5, ''), $6::bigint, $8::bigint, $8::bigint,"
-    " true, $7::jsonb)"
+    "INSERT INTO holdfast_item (number, item, version, item_id, refused, total, sequence, begins, live, facts,"
+    " sold_before) VALUES ($1::bigint, $2, $3::bigint, nullif($4, '')::{{id}}, nullif($5, ''), $6::bigint, $8::bigint,"
+    " $8::bigint, true, $7::jsonb,"
+    " coalesce((SELECT sold FROM flash_sale_item WHERE item_id = nullif($4, '')::{{id}}), 0))"
     " ON CONFLICT DO NOTHING"};
 inline const SqlStatement kSaveKnown{
     "save_known",

@@ -56,7 +56,7 @@ class PostgresTables {
   Result<std::string> owner_of(const std::string& item_id);
   /// Nothing of the older versions of this name can change any more; their numbers.
   Result<std::vector<ItemNumber>> end_versions(const std::string& name);
-  /// False when the number or the version is known already.
+  /// With what its row says is sold already. False when the number or the version is known already.
   Result<bool> add_known(const KnownItem& item);
   Result<void> save_known(std::span<const KnownItem* const> items);
   Result<ItemRow> lock_item(const std::string& item_id);

@@ -39,7 +39,7 @@ struct ReconcileItem {
   std::optional<CountersAt> counters;
 
   // Sums.
-  std::int64_t sold = 0;  // what the row is to say
+  std::int64_t sold = 0;  // what the row is to say; begins with what it said when it was taken over
   std::int64_t reserved = 0;
   std::int64_t confirmed = 0;
   std::uint64_t journal_rows = 0;

@@ -17,7 +17,8 @@ constexpr const char* kOneMoment =
 const SqlStatement kCursors{"cursors", "SELECT sink, log_id::text, lsn, epoch FROM holdfast_cursor ORDER BY sink"};
 const SqlStatement kLockOut{"lock_out", "SELECT pg_try_advisory_lock(hashtextextended('holdfast-reconcile', 0))"};
 constexpr const char* kItems =
-    "SELECT k.item, k.item_id::text, k.live, k.sequence, k.begins, k.facts::text, i.version, i.quantity, i.sold"
+    "SELECT k.item, k.item_id::text, k.live, k.sequence, k.begins, k.facts::text, i.version, i.quantity, i.sold,"
+    " k.sold_before"
     " FROM holdfast_item k LEFT JOIN flash_sale_item i ON i.item_id = k.item_id";
 constexpr const char* kForeignItems =
     "SELECT i.item_id::text, i.version FROM flash_sale_item i WHERE i.version IS NOT NULL"
@@ -72,7 +73,7 @@ Result<std::unique_ptr<ReconcileTables>> ReconcileTables::open(const std::string
   if (!connection) return connection.error();
   std::unique_ptr<ReconcileTables> tables(new ReconcileTables(std::move(*connection)));
   HOLDFAST_TRY(tables->connection_->begin());
-  const auto ids = check_schema(*tables->connection_);
+  const auto ids = check_version(*tables->connection_);
   if (!ids) return ids.error();
   tables->ids_ = *ids;
   HOLDFAST_TRY(tables->look(sink));
@@ -146,6 +147,7 @@ Result<void> ReconcileTables::read_items(Differences& out) {
     item.live = row.at(2) == "t";
     item.sequence = Sequence(unsigned_in(row, 3));
     item.begins = Sequence(unsigned_in(row, 4));
+    item.sold = number_in(row, 9);
     if (row.at(6)) item.row = ItemRowFound{ItemVersion(unsigned_in(row, 6)), number_in(row, 7), number_in(row, 8)};
     items_.insert_or_assign((*facts)->number.value(), std::move(item));
     return {};

@@ -13,7 +13,7 @@ namespace holdfast {
 class ReconcileTables {
  public:
   /// `sink`: whose cursor; empty: the only one there is. Errors: bad_option for a sink that there is not; those of
-  /// PostgresConnection and check_schema.
+  /// PostgresConnection and check_version.
   static Result<std::unique_ptr<ReconcileTables>> open(const std::string& url, const std::string& sink);
 
   OutsideIds ids() const noexcept { return ids_; }

@@ -192,7 +192,8 @@ class ReconcileRun {
     std::size_t shown = 0;
     for (const Difference& difference : differences_.kept()) {
       if (++shown > kShownMax && !words_.repair) break;
-      fmt::print("{}{}\n", for_terminal(render(show(difference, false), false)), words_.repair ? proposal(difference) : "");
+      fmt::print("{}{}\n", for_terminal(render(show(difference, false), false)),
+                 words_.repair ? proposal(difference) : "");
     }
     if (differences_.count() > std::min(shown, differences_.kept().size())) fmt::print("... (--json shows more)\n");
     if (differences_.count() == 0) fmt::print("clean\n");

@@ -98,6 +98,7 @@ CREATE TABLE holdfast_item (
   total    bigint  NOT NULL,      -- as the server last had it
   sequence bigint  NOT NULL,      -- of its last change
   begins   bigint  NOT NULL DEFAULT 0, -- what the tables began with: the journal has the sequences after it
+  sold_before bigint NOT NULL DEFAULT 0, -- sold of the row that was taken over
   live     boolean NOT NULL,      -- can still change
   facts    jsonb   NOT NULL,
   UNIQUE (item, version)

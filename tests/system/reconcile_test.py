@@ -5,8 +5,10 @@ how, which kinds are named, and which of them --apply mends.
 usage: reconcile_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --ctl build/release/bin/holdfastctl
 """
 import json
+import subprocess
+import threading
 
-from relay_bench import audit, check, id_of, until
+from relay_bench import audit, check, id_of, migrated, until
 from relay_shop import Shop, reserve, run_shop_cases
 from resp import as_map
 
@@ -214,16 +216,55 @@ def from_a_snapshot(programs, folder):
     shop.stop()
 
 
+def begun_with_a_snapshot(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    shop.ctl("snapshot")
+    shop.relay.stop()
+    shop.database, shop.sink = programs.database(), "postgres:second"
+    migrated(programs.relay, shop.database)
+    done = subprocess.run([programs.relay, "bootstrap", "--from", f"127.0.0.1:{shop.server.port}", "--sink", f"{shop.sink}={shop.database.url()}"],
+                          capture_output=True, text=True)
+    check(done.returncode == 0, "it begins with the snapshot", done.stdout, done.stderr)
+    check(reconcile(shop, status=0)[0] == {}, "nothing differs")
+    shop.ask(("CONFIRM", "item:1", "1", "ID", id_of(1)), *reserve("item:1", [30, 31]))
+    shop.start_relay()
+    shop.caught_up()
+    check(reconcile(shop, status=0)[0] == {}, "nor when the relay goes on")
+    shop.database.run(f"UPDATE flash_sale_order SET status = 'EXPIRED' WHERE {order(1)} OR {order(2)}; DELETE FROM flash_sale_order WHERE {order(3)} OR {order(30)}")
+    found, mended, _ = reconcile(shop, "--apply", status=1)
+    check(found == {"state": 2, "missing": 2} and mended == {"state": 2, "missing": 1}, "one whose RESERVE the journal never had is for a person", found, mended)
+    shop.stop()
+
+
+def rows_that_were_there(programs, folder):
+    shop = Shop(programs, folder, before="INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('item:1', 60, 7)", relay_flags=("--existing-items",))
+    sold_some(shop)
+    check(shop.item()[1] == [60, 20] and reconcile(shop, status=0)[0] == {}, "what was sold before counts", shop.item())
+    shop.database.run("UPDATE flash_sale_item SET sold = 8 WHERE item_id = 'item:1'")
+    check(reconcile(shop, "--apply", status=0)[1] == {"sold": 1} and shop.item()[1] == [60, 20], "and stays", shop.item())
+    shop.stop()
+
+
 def while_it_sells(programs, folder):
     """No false alarm while the relay is at work."""
     shop = Shop(programs, folder)
     shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 100_000))
-    for round_ in range(5):
-        numbers = range(1 + 2000 * round_, 2001 + 2000 * round_)
-        shop.ask(*reserve("item:1", numbers), *[("CONFIRM" if number % 2 else "RELEASE", "item:1", number, "ID", id_of(number)) for number in numbers])
-        check(reconcile(shop, status=0)[0] == {}, "nothing differs")
+
+    def sell():
+        for first in range(1, 20_001, 100):
+            numbers = range(first, first + 100)
+            shop.ask(*reserve("item:1", numbers), *[("CONFIRM" if number % 2 else "RELEASE", "item:1", number, "ID", id_of(number)) for number in numbers])
+    selling = threading.Thread(target=sell)
+    selling.start()
+    rounds = 0
+    while selling.is_alive():
+        check(reconcile(shop, "--apply", status=0)[0] == {}, "nothing differs")
+        rounds += 1
+    selling.join()
+    print(f"  {rounds} times meanwhile", flush=True)
     shop.caught_up()
-    check(reconcile(shop, status=0)[2]["orders"] == 10_000, "all are there")
+    check(reconcile(shop, status=0)[2]["orders"] == 20_000, "all are there")
     shop.stop()
 
 
@@ -242,7 +283,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, while_it_sells, what_cannot_be_told]
+CASES = [each_kind_of_damage, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, rows_that_were_there, while_it_sells, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)

@@ -40,18 +40,20 @@ class Database:
 class Shop:
     """A server, a database with its tables, and the relay between them."""
 
-    def __init__(self, programs, folder, *migrate_flags, server_flags=(), data=""):
+    def __init__(self, programs, folder, *migrate_flags, server_flags=(), relay_flags=(), before="", data=""):
         self.programs, self.folder = programs, os.path.join(folder, data)
         os.makedirs(self.folder, exist_ok=True)
-        self.database = programs.database()
+        self.database, self.sink = programs.database(), "postgres"
         self.server = AgainServer(programs.server, self.folder, *server_flags)
         self.server.ready()
         migrated(programs.relay, self.database, *migrate_flags)
-        self.start_relay()
+        if before:
+            self.database.run(before)
+        self.start_relay(*relay_flags)
 
-    def start_relay(self):
+    def start_relay(self, *flags):
         self.metrics = free_port()
-        self.relay = Relay(self.programs.relay, self.folder, self.server, f"postgres={self.database.url()}", flags=("--metrics-port", str(self.metrics)))
+        self.relay = Relay(self.programs.relay, self.folder, self.server, f"{self.sink}={self.database.url()}", flags=("--metrics-port", str(self.metrics), *flags))
 
     def ask(self, *requests):
         with Connection(self.server.address) as connection:
