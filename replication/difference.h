@@ -4,6 +4,7 @@
 #include "replication/observation.h"
 
 #include <array>
+#include <initializer_list>
 #include <span>
 
 namespace holdfast {
@@ -24,11 +25,13 @@ struct DifferenceKindEntry {
 /// The whole table, in its order.
 std::span<const DifferenceKindEntry> difference_kinds() noexcept;
 std::string_view kind_name(DifferenceKind kind) noexcept;
-inline constexpr std::size_t kDifferenceKinds = 0
-#define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) +1
+inline constexpr std::size_t kDifferenceKinds =
+    std::initializer_list<DifferenceKind>{
+#define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) DifferenceKind::kind,
 #include "replication/difference_kinds.def"
 #undef HOLDFAST_DIFFERENCE
-    ;
+    }
+        .size();
 
 struct Difference {
   DifferenceKind kind{};

@@ -191,6 +191,7 @@ Result<std::uint64_t> ReconcileMender::mend_journal(Batch batch) {
   const auto written = tables.write_journal(events);
   if (!written) return written.error();
   std::vector<AuditNote> notes;
+  notes.reserve(events.size());
   for (const Event& event : events) {
     notes.push_back({"reconcile", outside_text(event.item->name), event.item->version.value(),
                      "sequence " + std::to_string(event.sequence.value()), "", "", "written as the log says"});
