@@ -84,6 +84,8 @@ Result<std::unique_ptr<ReconcileTables>> ReconcileTables::open(const std::string
 Result<void> ReconcileTables::look(const std::string& sink) {
   const auto found = connection_->run(kCursors, {});
   if (!found) return found.error();
+  if (found->rows.empty())
+    return Error(ErrorCode::bad_option, "holdfast_cursor is empty: the relay has written nothing yet");
   const SqlRow* cursor = nullptr;
   for (const SqlRow& row : found->rows) {
     if (sink.empty() ? found->rows.size() == 1 : row.at(0) == sink) cursor = &row;

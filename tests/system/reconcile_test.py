@@ -250,6 +250,7 @@ def while_it_sells(programs, folder):
     """No false alarm while the relay is at work."""
     shop = Shop(programs, folder)
     shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 100_000))
+    shop.caught_up()
 
     def sell():
         for first in range(1, 20_001, 100):
