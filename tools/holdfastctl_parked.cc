@@ -34,7 +34,8 @@ confirmed), waits until the relay has carried that, and closes the entry:
   --unit return     the unit is available again
   --unit write-off  the unit leaves the server's total; the table's quantity follows, except where it has no room for the
                     unit: there somebody lowered it already, and it stays as it is
-A change of stock that was refused is cancelled without --unit: it stays out of the table.
+A change of stock that was refused is cancelled without --unit: it stays out of the table. The server needs the roles
+reader and buyer for cancel, and nothing for the others.
 
 examples:
   holdfastctl parked list --postgres 'host=db dbname=shop user=relay'

@@ -22,7 +22,8 @@ constexpr const char* kAbout =
     R"(Reads the tables as of one moment, then the server's log as far as it is kept, and its newest snapshot where that is not all;
 sales and the relay go on meanwhile. What the relay has not brought yet, and what is parked, is no difference. The server
 needs the role relay. Writes nothing without --apply. That makes the relay wait for a moment at a time, changes only rows
-that are still as they were found, and notes each in holdfast_audit; it needs DELETE on flash_sale_journal.
+that are still as they were found, and notes each in holdfast_audit. The database's user needs SELECT, for --apply also
+INSERT and UPDATE, and DELETE on flash_sale_journal.
 
 kinds of differences:
 )";
