@@ -50,7 +50,7 @@ class Telemetry {
   /// All is written. `flush_ns`: the longest flush since the last turn.
   void end_turn(Nanos boot, std::uint64_t flush_ns);
   /// Whether this turn has done anything that end_turn would count.
-  bool worked() const noexcept { return worked_; }
+  bool worked() const noexcept { return worked_ || !finished_.empty(); }
 
  private:
   SlowLog::Entry entry_of(const ClippedWords& words, Nanos took) const;

@@ -366,7 +366,10 @@ def ready_is_told_to_load_balancers(program, folder):
 
 def listeners(pid):
     """The TCP ports on which a process listens."""
-    inodes = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    inodes = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # a connection that has just ended
+            inodes.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     with open("/proc/net/tcp") as file:
         rows = [line.split() for line in file][1:]
     return [int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes]

@@ -104,6 +104,11 @@ TEST_CASE("telemetry: replies are timed from the poll that brought their command
   CHECK(bench.telemetry.stats.latency[2].view().count() == 1);
   bench.telemetry.end_turn(200us, 0);
   CHECK(bench.telemetry.stats.latency[0].view().count() == 3);
+  bench.telemetry.begin_turn(300us);
+  bench.telemetry.end_reads({300us, {}});
+  CHECK_FALSE(bench.telemetry.worked());
+  bench.telemetry.note_replies(arrivals);
+  CHECK(bench.telemetry.worked());  // a turn that brings replies alone: there may be no other for long
 }
 
 TEST_CASE("telemetry: events are kept from the threshold on, of a second the longest") {
