@@ -167,7 +167,7 @@ ReservationRecord Inventory::record_of(const Item& item, RowSlot slot, Reservati
   return record;
 }
 
-Result<RowSlot> Inventory::change(Item& item, const std::optional<RowSlot>& slot, ReservationRecord&& record,
+Result<RowSlot> Inventory::change(Item& item, const std::optional<RowSlot>& slot, ReservationRecord& record,
                                   const Now& now) {
   views_.before_change(item);
   record.after = after(item, record.event, record.quantity.value(), record.write_off);

@@ -250,9 +250,9 @@ class Inventory final : public RecordVisitor {
   // Making changes: decide -> record -> sink -> apply.
   RecordStamp stamp_next(const Item& item, const Now& now) const;
   Counters after(const Item& item, ReservationEvent event, std::int64_t quantity, bool write_off) const noexcept;
-  // On the way of each reservation nothing is copied right after its parts were written: such a copy waits until all that the
-  // thread wrote before has reached the cache.
-  Result<RowSlot> change(Item& item, const std::optional<RowSlot>& slot, ReservationRecord&& record, const Now& now);
+  // Gives the record its counters. On this way nothing is copied right after its parts were written: such a copy waits until
+  // all that the thread wrote before has reached the cache.
+  Result<RowSlot> change(Item& item, const std::optional<RowSlot>& slot, ReservationRecord& record, const Now& now);
   Result<void> change(Item& item, ItemRecord record, const Now& now);
   ReservationRecord record_of(const Item& item, RowSlot slot, ReservationEvent event) const;
   ItemRecord record_of(const Item& item, ItemEvent event) const;

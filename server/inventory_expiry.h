@@ -10,7 +10,8 @@ Result<void> Inventory::expire_due(Item& item, const Now& now, Budget& budget, M
   while (budget.left() && due(item, now) && more()) {
     const auto slot = item.rows->earliest_due(now.hold, budget.looks);
     if (!slot) break;
-    HOLDFAST_TRY(change(item, slot, record_of(item, *slot, ReservationEvent::expire), now));
+    ReservationRecord record = record_of(item, *slot, ReservationEvent::expire);
+    HOLDFAST_TRY(change(item, slot, record, now));
     --budget.changes;
   }
   return {};

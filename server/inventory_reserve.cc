@@ -2,7 +2,6 @@
 #include "server/inventory_expiry.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace holdfast {
 
@@ -39,7 +38,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
   if (!item.rows->fits(*record.deadline)) {
     return Error(ErrorCode::err, "this version was loaded too long ago to hold this deadline; load a new version");
   }
-  const auto slot = change(item, {}, std::move(record), now);
+  const auto slot = change(item, {}, record, now);
   if (!slot) return slot.error();
   return {boost::system::in_place_value, ReserveOutcome::taken, &item, *slot};
 }

@@ -40,7 +40,8 @@ Result<void> Inventory::expire_if_due(Item& item, RowSlot slot, const Now& now) 
   if (item.fenced || item.rows->row(slot).state() != ReservationState::reserved) return {};
   const auto deadline = item.rows->deadline(slot);
   if (!deadline || *deadline > now.hold) return {};
-  HOLDFAST_TRY(change(item, slot, record_of(item, slot, ReservationEvent::expire), now));
+  ReservationRecord record = record_of(item, slot, ReservationEvent::expire);
+  HOLDFAST_TRY(change(item, slot, record, now));
   return {};
 }
 

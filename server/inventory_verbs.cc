@@ -6,7 +6,6 @@
 #include "server/inventory.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace holdfast {
 namespace {
@@ -76,7 +75,8 @@ Result<VerbAnswer> Inventory::confirm(Item& item, const VerbRequest& request, co
     default:
       return VerbAnswer{ended_outcome(item.rows->row(**slot).state()), {}};
   }
-  HOLDFAST_TRY(change(item, *slot, record_of(item, **slot, ReservationEvent::confirm), now));
+  ReservationRecord record = record_of(item, **slot, ReservationEvent::confirm);
+  HOLDFAST_TRY(change(item, *slot, record, now));
   return VerbAnswer{VerbOutcome::done, *slot};
 }
 
@@ -94,7 +94,8 @@ Result<VerbAnswer> Inventory::resume(Item& item, RowSlot slot, const VerbRequest
   HOLDFAST_TRY(may_go_on(item));
   // What expired meanwhile may have made room by forgetting this one.
   if (item.rows->row(slot).state() != ReservationState::expired) return refused;
-  HOLDFAST_TRY(change(item, slot, record_of(item, slot, ReservationEvent::resume), now));
+  ReservationRecord record = record_of(item, slot, ReservationEvent::resume);
+  HOLDFAST_TRY(change(item, slot, record, now));
   return VerbAnswer{VerbOutcome::done, slot};
 }
 
@@ -110,7 +111,7 @@ Result<VerbAnswer> Inventory::act(Item& item, const VerbRequest& request, Reserv
   if (row.state() != acts_on) return VerbAnswer{VerbOutcome::other_verb, {}};
   ReservationRecord record = record_of(item, **slot, event);
   record.write_off = request.write_off;
-  HOLDFAST_TRY(change(item, *slot, std::move(record), now));
+  HOLDFAST_TRY(change(item, *slot, record, now));
   return VerbAnswer{VerbOutcome::done, *slot};
 }
 
@@ -141,7 +142,7 @@ Result<VerbAnswer> Inventory::extend(Item& item, const VerbRequest& request, con
   HOLDFAST_TRY(may_go_on(item));
   ReservationRecord record = record_of(item, **slot, ReservationEvent::extend);
   record.deadline = deadline;
-  HOLDFAST_TRY(change(item, *slot, std::move(record), now));
+  HOLDFAST_TRY(change(item, *slot, record, now));
   return VerbAnswer{VerbOutcome::done, *slot};
 }
 

@@ -1,8 +1,8 @@
 #include "server/item_notice.h"
 
 #include "protocol/check.h"
-#include "server/item.h"
 #include "protocol/outside_text.h"
+#include "server/item.h"
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>

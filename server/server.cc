@@ -6,10 +6,10 @@
 #include "server/log_stream_thread.h"
 #include "server/loop.h"
 #include "server/metrics_server.h"
-#include "storage/notify.h"
 #include "server/sharded_replay.h"
 #include "server/snapshot_keeper.h"
 #include "storage/machine_clock.h"
+#include "storage/notify.h"
 #include "storage/posix_file_system.h"
 
 #include <fmt/format.h>
