@@ -50,6 +50,15 @@ class LineFile {
     return Error::format(ErrorCode::superseded, "another relay writes to {}", path_);
   }
 
+  /// What is in a file without a cursor is somebody else's, or all that is left of a sink.
+  Result<void> check_empty(const std::string& cursor_path) const {
+    struct stat found {};
+    if (fstat(fd_, &found) != 0) return failed("fstat", path_);
+    if (found.st_size == 0) return {};
+    return Error::format(ErrorCode::damaged, "{} holds {} bytes and there is no {}: move it away, or name another file",
+                         path_, found.st_size, cursor_path);
+  }
+
   /// Cuts off what lies behind `bytes`. A shorter file has lost what the cursor says that it holds.
   Result<void> trim(std::uint64_t bytes) {
     struct stat found {};
@@ -91,6 +100,7 @@ class LineFile {
 };
 
 struct FileCursor {
+  bool there = false;
   Cursor cursor;
   std::uint64_t bytes = 0;
   std::uint64_t items_bytes = 0;
@@ -115,6 +125,7 @@ Result<FileCursor> parse_cursor(const std::string& path, const std::string& text
   if (!whole) return damaged;
   const auto id = parse_log_id(std::string_view(log->get_string()));
   if (!id) return damaged;
+  found.there = true;
   found.cursor = {*id, Lsn(lsn), Epoch(epoch)};
   return found;
 }
@@ -151,6 +162,9 @@ Result<SinkState> FileSink::open() {
   const auto found = read_cursor();
   if (!found) return found.error();
   HOLDFAST_TRY(items_.open());
+  for (const LineFile* file : {&lines_, &items_}) {
+    if (!found->there) HOLDFAST_TRY(file->check_empty(cursor_path_));
+  }
   HOLDFAST_TRY(items_.trim(found->items_bytes));
   HOLDFAST_TRY(lines_.trim(found->bytes));
   auto items = read_items();

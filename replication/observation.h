@@ -9,7 +9,7 @@ enum class ObservationSource : std::uint8_t { snapshot, log, journal, order };
 
 struct Observation {
   ItemNumber number;
-  ReservationId id;  // zeros: a change of the item as a whole
+  std::optional<ReservationId> id;  // nothing: a change of the item as a whole
   ObservationSource source{};
   Sequence sequence;  // of the change; of a row's last change
   Lsn lsn;
@@ -19,7 +19,7 @@ struct Observation {
   std::uint64_t digest = 0;  // log, journal: of all that a journal's row says
   std::string user;          // outside text
 
-  bool of_item() const noexcept { return id == ReservationId(); }
+  bool of_item() const noexcept { return !id; }
 };
 
 }  // namespace holdfast

@@ -16,8 +16,9 @@ struct Packed {
   std::array<std::uint8_t, ReservationId::kBytes> id{};
   std::uint32_t user_bytes = 0;
   std::uint8_t source = 0, status = 0, from = 0;
-  std::uint8_t has_from = 0;
+  std::uint8_t has = 0;
 };
+constexpr std::uint8_t kHasFrom = 1, kHasId = 2;
 static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) == 64);
 
 Error failed(std::string_view what) {
@@ -27,7 +28,7 @@ Error failed(std::string_view what) {
 
 std::size_t part_of(const Observation& observation) noexcept {
   std::uint64_t words[2];
-  std::memcpy(words, observation.id.bytes().data(), sizeof words);
+  std::memcpy(words, observation.id.value_or(ReservationId()).bytes().data(), sizeof words);
   const std::uint64_t mixed =
       (words[0] ^ words[1] * 0x9e3779b97f4a7c15 ^ observation.number.value()) * 0xff51afd7ed558ccd;
   return (mixed >> 32) % kReconcileParts;
@@ -58,11 +59,11 @@ Result<void> ObservationSpill::add(const Observation& observation) {
   packed.lsn = observation.lsn.value();
   packed.digest = observation.digest;
   packed.quantity = observation.quantity;
-  packed.id = observation.id.bytes();
+  if (observation.id) packed.id = observation.id->bytes();
   packed.user_bytes = static_cast<std::uint32_t>(observation.user.size());
   packed.source = static_cast<std::uint8_t>(observation.source);
   packed.status = static_cast<std::uint8_t>(observation.status);
-  packed.has_from = observation.from ? 1 : 0;
+  packed.has = static_cast<std::uint8_t>((observation.from ? kHasFrom : 0) | (observation.id ? kHasId : 0));
   if (observation.from) packed.from = static_cast<std::uint8_t>(*observation.from);
   std::FILE* const file = files_[part_of(observation)].get();
   const bool written =
@@ -80,12 +81,12 @@ Result<std::vector<Observation>> ObservationSpill::take(std::size_t part) {
   while (std::fread(&packed, sizeof packed, 1, file) == 1) {
     Observation& observation = observations.emplace_back();
     observation.number = ItemNumber(packed.number);
-    observation.id = ReservationId(packed.id);
+    if ((packed.has & kHasId) != 0) observation.id = ReservationId(packed.id);
     observation.source = static_cast<ObservationSource>(packed.source);
     observation.sequence = Sequence(packed.sequence);
     observation.lsn = Lsn(packed.lsn);
     observation.status = static_cast<OrderStatus>(packed.status);
-    if (packed.has_from != 0) observation.from = static_cast<OrderStatus>(packed.from);
+    if ((packed.has & kHasFrom) != 0) observation.from = static_cast<OrderStatus>(packed.from);
     observation.quantity = packed.quantity;
     observation.digest = packed.digest;
     observation.user.resize(packed.user_bytes);

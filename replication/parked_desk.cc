@@ -113,6 +113,12 @@ Result<std::optional<KnownItem>> ParkedDesk::known_item(ItemNumber number) {
 }
 
 Result<std::string> ParkedDesk::retry(const ParkedEntry& entry) {
+  auto why = retry_locked(entry);
+  if (why) HOLDFAST_TRY(connection_->commit());
+  return why;
+}
+
+Result<std::string> ParkedDesk::retry_locked(const ParkedEntry& entry) {
   const auto now = lock(entry);
   if (!now) return now.error();
   if (!*now || (*now)->state != "parked") return std::string("it is not parked any more");
@@ -136,7 +142,6 @@ Result<std::string> ParkedDesk::retry(const ParkedEntry& entry) {
     HOLDFAST_TRY(save_chains(*connection_, std::span(&resolved, 1), known));
     HOLDFAST_TRY(note(**now, "parked retry", "written as " + (*now)->to));
   }
-  HOLDFAST_TRY(connection_->commit());
   return why;
 }
 

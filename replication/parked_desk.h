@@ -67,6 +67,7 @@ class ParkedDesk {
       : connection_(std::move(connection)), tables_(*connection_, ids, "") {}
   /// Begins a transaction that holds the cursor; the row as it is now.
   Result<std::optional<ParkedEntry>> lock(const ParkedEntry& entry);
+  Result<std::string> retry_locked(const ParkedEntry& entry);
   Result<std::optional<KnownItem>> known_item(ItemNumber number);
   Result<std::string> write(const ParkedChain& chain, const KnownItem& item);
   Result<std::string> why_no_room(const KnownItem& item);

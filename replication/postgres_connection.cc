@@ -92,7 +92,7 @@ class PostgresConnection::Impl {
   }
 
   void begin() {
-    CHECK(!transaction_);
+    transaction_.reset();
     transaction_ = std::make_unique<pqxx::work>(connection_);
   }
 

@@ -42,6 +42,7 @@ class PostgresConnection {
 
   // Errors of these: `unsupported` when a table, column or right is missing; no_space; else io_failed, after which it is not
   // known whether a commit took place.
+  /// What an error left open is rolled back.
   Result<void> begin();
   Result<void> commit();
   /// REQUIRES of these: begun, not committed.

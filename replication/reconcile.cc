@@ -46,8 +46,11 @@ struct Reconcile::Group {
 
 void Reconcile::compare(std::vector<Observation> part) {
   std::sort(part.begin(), part.end(), [](const Observation& a, const Observation& b) {
-    return std::tuple(a.number, a.id.bytes(), a.source, a.sequence) <
-           std::tuple(b.number, b.id.bytes(), b.source, b.sequence);
+    const auto order = [](const Observation& one) {
+      return std::tuple(one.number, one.id.has_value(), one.id.value_or(ReservationId()).bytes(), one.source,
+                        one.sequence);
+    };
+    return order(a) < order(b);
   });
   const std::span<const Observation> all(part);
   for (std::size_t begin = 0; begin < all.size();) {
@@ -161,7 +164,7 @@ void Reconcile::compare_order(const Group& group) {
     if (now->status == OrderStatus::paid) item.confirmed += now->quantity;
   }
   if (item.refused()) return;
-  const auto place = chains_.find(ReconcileKey{item.facts->number, any.id});
+  const auto place = chains_.find(ReconcileKey{item.facts->number, any.id.value()});
   const ChainFact chain = place == chains_.end() ? ChainFact() : place->second;
   const Sequence until = chain.open ? Sequence(chain.first.value() - 1) : item.sequence;
   const auto truth = chain.open ? truth_at(group, until) : now;
@@ -182,7 +185,7 @@ void Reconcile::compare_order(const Group& group) {
 void Reconcile::judge_unknown(const Group& group, std::string_view why) {
   if (group.row() == nullptr) return;
   Difference found = difference(DifferenceKind::unknown, group.item);
-  found.key = id_text(group.row()->id);
+  found.key = id_text(group.row()->id.value());
   found.tables = show(*group.row());
   found.server = why;
   out_.add(std::move(found));
@@ -201,7 +204,7 @@ void Reconcile::judge_row(const Group& group, const Truth& truth, Sequence until
                                 : same_state   ? DifferenceKind::quantity
                                                : DifferenceKind::state,
                                 group.item);
-  found.key = id_text(group.any().id);
+  found.key = id_text(group.any().id.value());
   found.tables = row == nullptr ? "no row" : show(*row);
   found.server = show(truth.status, truth.quantity, truth.user, exact ? truth.change->sequence : until);
   found.mendable = exact;

@@ -85,7 +85,7 @@ std::string id_text(const ReservationId& id) {
   return {text.data(), text.size()};
 }
 
-ReconcileKey key_of(const Difference& difference) { return {difference.number, difference.expected->id}; }
+ReconcileKey key_of(const Difference& difference) { return {difference.number, difference.expected->id.value()}; }
 
 /// In which order kinds are mended: orders need the journal, and sums come last.
 constexpr DifferenceKind kOrder[] = {DifferenceKind::cursor,  DifferenceKind::gap,   DifferenceKind::journal,
@@ -213,7 +213,7 @@ Result<std::uint64_t> ReconcileMender::insert_orders(Batch batch) {
       currency = outside_text(definition.currency);
       sale = outside_text(definition.sale);
     }
-    rows.add(item.item_id, difference->version.value(), item.item, id_text(row.id), row.user, row.quantity,
+    rows.add(item.item_id, difference->version.value(), item.item, id_text(row.id.value()), row.user, row.quantity,
              status_name(row.status), row.sequence.value(), row.lsn.value(), difference->as_of.value(), price, currency,
              sale, difference->number.value());
   }
@@ -242,7 +242,7 @@ Result<std::optional<std::uint64_t>> ReconcileMender::try_update(Batch batch) {
   for (const Difference* difference : batch) {
     const Observation& row = *difference->expected;
     const ReconcileItem& item = items_.at(difference->number.value());
-    rows.add(item.item_id, difference->version.value(), item.item, id_text(row.id), row.user, row.quantity,
+    rows.add(item.item_id, difference->version.value(), item.item, id_text(row.id.value()), row.user, row.quantity,
              status_name(row.status), row.sequence.value(), row.lsn.value(), difference->as_of.value(),
              status_name(difference->found->status), difference->found->sequence.value());
   }

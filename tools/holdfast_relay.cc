@@ -113,6 +113,7 @@ int relay_command(const RelayArguments& arguments) {
     if (!served) return relay_fail(served.error());
     metrics = std::move(*served);
   }
+  runner.start();  // nothing is taken over before all that can fail here has not
   notify_manager("READY=1");
   std::optional<int> status;
   while (!status) {

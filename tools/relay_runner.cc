@@ -24,14 +24,18 @@ void say(const std::string& sink, const std::string& text) {
 class RelayRunner::Worker {
  public:
   Worker(RelaySink sink, void (*on_end)())
-      : sink_(std::move(sink)), on_end_(on_end), feed_(sink_.name, *sink_.sink, *sink_.source, std::random_device()()) {
+      : sink_(std::move(sink)),
+        on_end_(on_end),
+        feed_(sink_.name, *sink_.sink, *sink_.source, std::random_device()()) {}
+
+  void start() {
     thread_ = std::thread([this] { run(); });
     pthread_setname_np(thread_.native_handle(), "sink");
   }
 
   ~Worker() {
     tell_to_end();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -94,6 +98,10 @@ class RelayRunner::Worker {
 
 RelayRunner::RelayRunner(std::vector<RelaySink> sinks, void (*on_end)()) {
   for (RelaySink& sink : sinks) workers_.push_back(std::make_unique<Worker>(std::move(sink), on_end));
+}
+
+void RelayRunner::start() {
+  for (const auto& worker : workers_) worker->start();
 }
 
 RelayRunner::~RelayRunner() {

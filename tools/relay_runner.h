@@ -22,12 +22,15 @@ struct NamedStatus {
 
 class RelayRunner {
  public:
-  /// Starts the threads. `on_end` is called by a sink's thread when it will do nothing more.
+  /// `on_end` is called by a sink's thread when it will do nothing more.
   RelayRunner(std::vector<RelaySink> sinks, void (*on_end)());
   /// Ends them: each finishes what it is doing.
   ~RelayRunner();
   RelayRunner(const RelayRunner&) = delete;
   RelayRunner& operator=(const RelayRunner&) = delete;
+
+  /// Starts the threads, each of which takes its sink over from whoever has it. Called once.
+  void start();
 
   /// Any thread.
   std::vector<NamedStatus> statuses() const;

@@ -92,6 +92,22 @@ def lowered_and_cancelled(programs, folder):
     shop.stop()
 
 
+def one_that_is_being_cancelled_is_in_nobodys_way(programs, folder):
+    shop = Shop(programs, folder)
+    lowered(shop)
+    shop.relay.stop()
+    shop.ctl("parked", "cancel", "item:1", id_of(8), "--unit", "return", "--wait", "0", status=1)
+    shop.database.run("UPDATE flash_sale_item SET quantity = 20 WHERE item_id = 'item:1'")
+    said = shop.ctl("parked", "retry", status=1)
+    check("being cancelled" in said, "it is told", said)
+    check(shop.parked() == [8], "and those behind it are written", shop.parked())
+    shop.start_relay()
+    shop.caught_up()
+    shop.ctl("parked", "cancel", "item:1", id_of(8), "--unit", "return")
+    check(shop.parked() == [] and audit(shop.database) == [], "it ends", shop.parked(), audit(shop.database))
+    shop.stop()
+
+
 def one_that_ends_before_it_is_written_off(programs, folder):
     shop = Shop(programs, folder)
     lowered(shop)
@@ -145,7 +161,8 @@ def wrong_words(programs, folder):
     shop.stop()
 
 
-CASES = [lowered_and_tried_again, lowered_and_cancelled, one_that_ends_before_it_is_written_off, a_refused_change_of_stock, a_name_against_numbers, wrong_words]
+CASES = [lowered_and_tried_again, lowered_and_cancelled, one_that_is_being_cancelled_is_in_nobodys_way,
+         one_that_ends_before_it_is_written_off, a_refused_change_of_stock, a_name_against_numbers, wrong_words]
 
 
 if __name__ == "__main__":

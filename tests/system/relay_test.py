@@ -12,6 +12,7 @@ import threading
 
 from cases import arguments, run_cases
 from relay_bench import AgainServer, Connection, Lost, Postgres, Relay, audit, caught_up, check, id_of, migrated, until
+from machine import free_port  # noqa: E402 (relay_bench finds it)
 
 
 class Programs:
@@ -176,6 +177,24 @@ def of_two_relays_one_is_fenced(programs, folder):
         server.stop()
 
 
+def one_that_cannot_serve_its_metrics_takes_nothing_over(programs, folder):
+    with Postgres() as database:
+        server = ready(programs, folder)
+        migrated(programs.relay, database)
+        ask_all(server, [("ITEM", "CREATE", "item:1", "STOCK", 1000)])
+        flags = ("--metrics-port", str(free_port()))
+        first = Relay(programs.relay, folder, server, f"postgres={database.url()}", flags=flags)
+        caught_up(server, database, first)
+        for _ in range(2):
+            second = Relay(programs.relay, folder, server, f"postgres={database.url()}", flags=flags)
+            check(second.wait() != 0 and "cannot be served" in second.output(), "the second says why", second.output())
+        check(database.value("SELECT epoch FROM holdfast_cursor") == "1", "and has touched nothing")
+        ask_all(server, [("RESERVE", "item:1", "u")])
+        caught_up(server, database, first)
+        first.stop()
+        server.stop()
+
+
 def a_changed_cursor_stops_it(programs, folder):
     with Postgres() as database:
         server = ready(programs, folder)
@@ -249,6 +268,7 @@ def help_has_examples(programs, _):
 
 
 CASES = [ten_thousand_reservations_and_what_becomes_of_them, several_sinks_each_at_its_own_pace, killed_relays_lose_nothing, of_two_relays_one_is_fenced,
+         one_that_cannot_serve_its_metrics_takes_nothing_over,
          a_changed_cursor_stops_it, another_log_is_refused, a_server_that_lost_its_end_is_refused, wrong_arguments, help_has_examples]
 
 

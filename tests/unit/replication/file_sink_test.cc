@@ -118,6 +118,23 @@ TEST_CASE("file_sink: lines that the cursor knows of and that are gone are never
   CHECK(make_file_sink(folder.file())->open().error().code() == ErrorCode::damaged);
 }
 
+TEST_CASE("file_sink: a file that has no cursor beside it is left as it is") {
+  const Folder folder;
+  append(folder.file(), "somebody's\n");
+  const auto opened = make_file_sink(folder.file())->open();
+  REQUIRE(!opened);
+  CHECK(opened.error().code() == ErrorCode::damaged);
+  CHECK(opened.error().text().find("holds 11 bytes and there is no " + folder.file() + ".cursor") !=
+        std::string_view::npos);
+  CHECK(content(folder.file()) == "somebody's\n");
+  LogMaker log;
+  const std::string whole = some_log(log);
+  { carry_on(*make_file_sink(folder.file("other")), log.log, whole); }
+  std::filesystem::remove(folder.file("other") + ".cursor");
+  CHECK(!make_file_sink(folder.file("other"))->open());
+  CHECK(line_count(folder.file("other")) == 32);
+}
+
 TEST_CASE("file_sink: two relays cannot write to one file") {
   const Folder folder;
   const auto first = make_file_sink(folder.file());

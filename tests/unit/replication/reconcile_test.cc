@@ -123,6 +123,20 @@ TEST_CASE("reconcile: what the server has forgotten, the journal says, but not t
   CHECK(Bench().order(4, kExpired).kinds().empty());
 }
 
+TEST_CASE("reconcile: an id of zeros is a reservation's, not a change of the item") {
+  Bench zeros;
+  zeros.log(3, kPending).order(3, kPending);
+  Observation of_item = zeros.said.front();
+  of_item.id.reset();
+  of_item.sequence = Sequence(2);
+  for (Observation& seen : zeros.said) seen.id = ReservationId();
+  zeros.said.push_back(of_item);
+  CHECK(zeros.kinds().empty());
+  CHECK(zeros.item().sold == 1);
+  zeros.said.erase(zeros.said.begin() + 1);
+  CHECK(zeros.kinds() == "missing");
+}
+
 TEST_CASE("reconcile: of what is parked, the row is as it was before that") {
   CHECK(Bench().log(3, kPending).log(5, kPaid, kPending).order(3, kPending).parked(5).kinds().empty());
   CHECK(Bench().log(3, kPending).log(5, kPaid, kPending).parked(3).kinds().empty());
