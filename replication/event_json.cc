@@ -24,11 +24,6 @@ json::value id_or_name(std::optional<std::int64_t> number, std::string_view name
   return number ? exact(*number) : json::value(outside_text(name));
 }
 
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
-
 void put_time(json::object& to, std::string_view name, WallTime time) {
   if (to_ms(time) != 0) to[json::string_view(name.data(), name.size())] = to_ms(time);
 }

@@ -1,18 +1,11 @@
 #include "replication/journal_row.h"
 
 #include "protocol/outside_text.h"
+#include "replication/outside_id.h"
 
 #include <fmt/format.h>
 
 namespace holdfast {
-namespace {
-
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
-
-}  // namespace
 
 JournalRow journal_row(const Event& event) {
   JournalRow row;

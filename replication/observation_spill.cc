@@ -40,6 +40,7 @@ Result<ObservationSpill> ObservationSpill::make() {
   ObservationSpill spill;
   std::error_code ec;
   const std::string folder = std::filesystem::temp_directory_path(ec).string();
+  if (ec) return Error::format(ErrorCode::io_failed, "the folder for temporary files, TMPDIR: {}", ec.message());
   for (auto& file : spill.files_) {
     std::string name = folder + "/holdfast-reconcile-XXXXXX";
     const int fd = ::mkstemp(name.data());

@@ -68,6 +68,24 @@ std::optional<OrderStatus> parse_status(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+OrderStatus status_of(ReservationState state) {
+  switch (state) {
+    case ReservationState::reserved:
+      return OrderStatus::pending;
+    case ReservationState::confirmed:
+      return OrderStatus::paid;
+    case ReservationState::released:
+      return OrderStatus::cancelled;
+    case ReservationState::expired:
+      return OrderStatus::expired;
+    case ReservationState::refunded:
+      return OrderStatus::refunded;
+    case ReservationState::none:
+      break;
+  }
+  CHECK(false);
+}
+
 bool is_live(OrderStatus status) noexcept { return status == OrderStatus::pending || status == OrderStatus::paid; }
 
 std::int64_t OrderChange::sold_delta() const noexcept {

@@ -10,6 +10,8 @@ enum class OrderStatus : std::uint8_t { pending, paid, expired, cancelled, refun
 /// "PENDING" ... as the table has it.
 std::string_view status_name(OrderStatus status) noexcept;
 std::optional<OrderStatus> parse_status(std::string_view text) noexcept;
+/// REQUIRES: not `none`, the state of a row that is nobody's.
+OrderStatus status_of(ReservationState state);
 /// Holds units.
 bool is_live(OrderStatus status) noexcept;
 

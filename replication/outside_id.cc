@@ -38,4 +38,9 @@ std::optional<std::string> outside_user_id(OutsideIds ids, std::string_view user
   return id_text(ids, user, outside_user_number(user));
 }
 
+std::string id_text(const ReservationId& id) {
+  const auto text = id.text();
+  return {text.data(), text.size()};
+}
+
 }  // namespace holdfast

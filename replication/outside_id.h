@@ -1,6 +1,8 @@
 // What items and users are called outside: their names, or numbers, where others' schemas know numbers only. No state; any thread.
 #pragma once
 
+#include "protocol/names.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +14,9 @@ namespace holdfast {
 std::optional<std::int64_t> outside_item_number(std::string_view name) noexcept;
 /// n of "<n>", canonical, up to 2^63-1.
 std::optional<std::int64_t> outside_user_number(std::string_view user) noexcept;
+
+/// A reservation's id, as every schema has it: 36 characters, lower case.
+std::string id_text(const ReservationId& id);
 
 /// How a schema calls items and users.
 enum class OutsideIds : std::uint8_t { text, bigint };

@@ -1,6 +1,7 @@
 #include "replication/parked_chain.h"
 
 #include "protocol/check.h"
+#include "replication/outside_id.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +11,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::array<std::string_view, 4> kReasons = {"no_room", "duplicate_live", "bad_id", "foreign_row"};
-
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
 
 void note_last(ParkedChain& chain, const EventStep& step) {
   chain.stock_delta += step.stock_delta;

@@ -28,6 +28,8 @@ const SqlStatement kLockParked{"lock_parked", std::string(kColumns) +
 const SqlStatement kKnown{"known_item",
                           "SELECT item_id::text, refused, total, sequence, facts::text FROM holdfast_item"
                           " WHERE number = $1::bigint"};
+const SqlStatement kOver{"version_over",
+                         "SELECT NOT EXISTS (SELECT FROM holdfast_item WHERE number = $1::bigint AND live)"};
 const SqlStatement kMark{"mark_parked",
                          "UPDATE holdfast_parked SET cancel = $4, stock_delta = stock_delta + $5::bigint"
                          " WHERE number = $1::bigint AND key = $2 AND first_sequence = $3::bigint"};
@@ -200,15 +202,31 @@ Result<bool> ParkedDesk::begin_cancel(const ParkedEntry& entry, CancelUnit unit)
   return begun;
 }
 
+Result<bool> ParkedDesk::version_ended(const ParkedEntry& entry) {
+  HOLDFAST_TRY(connection_->begin());
+  const auto over = is_over(entry.number);
+  if (over) HOLDFAST_TRY(connection_->commit());
+  return over;
+}
+
+Result<bool> ParkedDesk::is_over(ItemNumber number) {
+  const auto found = connection_->run(kOver, {std::to_string(number.value())});
+  if (!found) return found.error();
+  return found->rows.at(0).at(0) == "t";
+}
+
 Result<bool> ParkedDesk::finish_cancel(const ParkedEntry& entry) {
   const auto now = lock(entry);
   if (!now) return now.error();
-  CHECK(now->has_value());
-  const bool ready = (*now)->ended() || !(*now)->is_reservation();
+  if (!*now) return Error(ErrorCode::not_found, "its row in holdfast_parked is gone: somebody removed it meanwhile");
+  const auto over = is_over(entry.number);
+  if (!over) return over.error();
+  const bool ready = *over || (*now)->ended() || !(*now)->is_reservation();
   if (ready && (*now)->state != "cancelled") {
     HOLDFAST_TRY(take_back(**now));
-    HOLDFAST_TRY(
-        note(**now, "parked cancel", fmt::format("ended as {}", (*now)->to.empty() ? "no change" : (*now)->to)));
+    HOLDFAST_TRY(note(**now, "parked cancel",
+                      fmt::format("ended as {}{}", (*now)->to.empty() ? "no change" : (*now)->to,
+                                  *over ? ", with its version" : "")));
   }
   HOLDFAST_TRY(connection_->commit());
   return ready;

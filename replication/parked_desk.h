@@ -58,9 +58,11 @@ class ParkedDesk {
   /// takes from the server's total, the table's quantity lacks already and does not lose again. Nothing when it is not
   /// parked any more, or is being ended the other way. REQUIRES: a reservation.
   Result<bool> begin_cancel(const ParkedEntry& entry, CancelUnit unit);
-  /// Ends it. False when the relay has not carried its end yet. REQUIRES: begin_cancel, unless it is a change of stock,
-  /// which stays out of the table for good.
+  /// Ends it. False when the relay has not carried its end yet; of a version that has ended no such end comes, and none is
+  /// waited for. REQUIRES: begin_cancel, unless it is a change of stock, which stays out of the table for good.
   Result<bool> finish_cancel(const ParkedEntry& entry);
+  /// Whether the log has ended its version of the item: dropped, or followed by another one.
+  Result<bool> version_ended(const ParkedEntry& entry);
 
  private:
   ParkedDesk(std::unique_ptr<PostgresConnection> connection, OutsideIds ids)
@@ -68,6 +70,7 @@ class ParkedDesk {
   /// Begins a transaction that holds the cursor; the row as it is now.
   Result<std::optional<ParkedEntry>> lock(const ParkedEntry& entry);
   Result<std::string> retry_locked(const ParkedEntry& entry);
+  Result<bool> is_over(ItemNumber number);
   Result<std::optional<KnownItem>> known_item(ItemNumber number);
   Result<std::string> write(const ParkedChain& chain, const KnownItem& item);
   Result<std::string> why_no_room(const KnownItem& item);

@@ -38,10 +38,11 @@ std::string first_line(std::string_view text) {
   return std::string(text);
 }
 
-/// A table, column, function or right that is missing does not appear by itself.
+/// A table, column, function or right that is missing does not appear by itself, and a constraint does not go away.
 ErrorCode code_of(std::string_view sqlstate) {
   if (sqlstate == "53100") return ErrorCode::no_space;
   const bool missing = sqlstate.starts_with("42") || sqlstate.starts_with("3F") || sqlstate.starts_with("22");
+  if (sqlstate.starts_with(kRefusedClass)) return ErrorCode::unsupported;
   return missing ? ErrorCode::unsupported : ErrorCode::io_failed;
 }
 
@@ -174,14 +175,18 @@ Result<void> PostgresConnection::commit() {
 }
 
 Result<SqlAnswer> PostgresConnection::run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
+  return guarded([&] { return impl_->run(statement, parameters); });
+}
+
+Result<SqlAnswer> PostgresConnection::try_run(const SqlStatement& statement,
+                                              const std::vector<std::string>& parameters) {
   return guarded([&] {
     try {
       return impl_->run(statement, parameters);
     } catch (const pqxx::sql_error& error) {
       if (!std::string_view(error.sqlstate()).starts_with(kRefusedClass)) throw;
       SqlAnswer answer;
-      answer.refused = error.sqlstate();
-      answer.text = first_line(error.what());
+      answer.refused = first_line(error.what());
       return answer;
     }
   });

@@ -21,12 +21,11 @@ struct SqlStatement {
 
 using SqlRow = std::vector<std::optional<std::string>>;
 
-/// What came of a statement. A row that a constraint refuses is an outcome, not an error.
+/// What came of a statement.
 struct SqlAnswer {
   std::vector<SqlRow> rows;
   std::uint64_t affected = 0;
-  std::string refused;  // SQLSTATE of class 23, empty when nothing was refused
-  std::string text;     // what the server said of the refusal, one line
+  std::string refused;  // by a constraint: what the server said, one line; empty: nothing was refused. Only of try_run
 };
 
 class PostgresConnection {
@@ -40,13 +39,15 @@ class PostgresConnection {
   PostgresConnection(const PostgresConnection&) = delete;
   PostgresConnection& operator=(const PostgresConnection&) = delete;
 
-  // Errors of these: `unsupported` when a table, column or right is missing; no_space; else io_failed, after which it is not
-  // known whether a commit took place.
+  // Errors of these: `unsupported` when a table, column or right is missing, or a constraint refuses a row; no_space; else
+  // io_failed, after which it is not known whether a commit took place.
   /// What an error left open is rolled back.
   Result<void> begin();
   Result<void> commit();
   /// REQUIRES of these: begun, not committed.
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
+  /// That a constraint refuses a row is an outcome, not an error. Only behind a savepoint, to which the caller goes back then.
+  Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   /// Statements without parameters or rows, separated by semicolons.
   Result<void> execute(const std::string& script);
 

@@ -151,7 +151,7 @@ Result<void> save_chains(PostgresConnection& connection, std::span<const ParkedC
   const auto saved = connection.run(kSave, rows.parameters());
   if (!saved) return saved.error();
   if (saved->affected == chains.size()) return {};
-  return Error::format(ErrorCode::damaged, "holdfast_parked does not take {} rows: {}", chains.size(), saved->text);
+  return Error::format(ErrorCode::damaged, "holdfast_parked took {} of {} rows", saved->affected, chains.size());
 }
 
 Result<std::set<ItemNumber>> parked_items(PostgresConnection& connection) {

@@ -38,6 +38,7 @@ class PostgresSink final : public EventSink {
   void raise_alarms(const PostgresBatch& writer);
   Result<void> look_at_parked();
   Error superseded(const CursorRow& row) const;
+  Error changed_by_hand(const CursorRow& row) const;
   /// After an error the session is of no use any more.
   template <class T>
   Result<T> or_disconnect(Result<T> result) {
@@ -63,6 +64,14 @@ Error PostgresSink::superseded(const CursorRow& row) const {
   return Error::format(ErrorCode::superseded,
                        "another relay has taken over the sink {} under epoch {}; this one had {}", settings_.name,
                        row.cursor.epoch.value(), cursor_.epoch.value());
+}
+
+Error PostgresSink::changed_by_hand(const CursorRow& row) const {
+  return Error::format(
+      ErrorCode::damaged,
+      "the row of sink {} in holdfast_cursor says LSN {}, which no relay wrote there: somebody changed "
+      "the cursor; holdfastctl reconcile says where the tables are, and --apply sets it right",
+      settings_.name, row.cursor.lsn.value());
 }
 
 /// A transaction in a new session, on tables that are as they must be.
@@ -116,6 +125,7 @@ Result<Cursor> PostgresSink::take_over() {
     row = tables_->lock_cursor();
     if (!row) return row.error();
   }
+  if (!row->marked) return changed_by_hand(*row);
   // Another's lower epoch is that of a database which was restored to a time before this relay.
   if (cursor_.epoch > Epoch() && row->owner != owner_ && row->cursor.epoch > cursor_.epoch) return superseded(*row);
   Cursor cursor = row->cursor;
@@ -249,6 +259,7 @@ Result<Cursor> PostgresSink::adopt(const LogRange& range) {
 Result<Cursor> PostgresSink::do_adopt(const LogRange& range) {
   const auto row = tables_->lock_cursor();
   if (!row) return row.error();
+  if (row->there && !row->marked) return changed_by_hand(*row);
   HOLDFAST_TRY(check_adoption(row->cursor, range));
   const Cursor cursor{range.log, row->cursor.lsn, row->cursor.epoch.next()};
   HOLDFAST_TRY(tables_->put_cursor(cursor, owner_));

@@ -3,29 +3,36 @@
 
 #include "replication/postgres_connection.h"
 
+/// What holdfast_cursor.mark is where log and LSN are as a relay, or holdfastctl, wrote them.
+#define HOLDFAST_CURSOR_MARK(log, lsn) "md5(coalesce((" log ")::text, '') || ':' || (" lsn ")::text)"
+
 namespace holdfast::postgres_statements {
 
 inline const SqlStatement kLockCursor{
     "lock_cursor",
     "SELECT log_id::text, lsn, epoch, owner::text, EXISTS (SELECT FROM holdfast_parked WHERE state = 'parked'),"
+    " mark = " HOLDFAST_CURSOR_MARK("log_id", "lsn") ","
     " pg_advisory_xact_lock(hashtextextended('holdfast-sink ' || $1, 0)) FROM holdfast_cursor WHERE sink = $1 FOR "
     "UPDATE"};
 inline const SqlStatement kMakeCursor{
     "make_cursor",
-    "INSERT INTO holdfast_cursor (sink, lsn, epoch, owner, updated_at) VALUES ($1, 0, 0, $2::uuid, now())"
+    "INSERT INTO holdfast_cursor (sink, lsn, mark, epoch, owner, updated_at)"
+    " VALUES ($1, 0, " HOLDFAST_CURSOR_MARK("NULL", "0") ", 0, $2::uuid, now())"
     " ON CONFLICT DO NOTHING"};
 inline const SqlStatement kTakeOver{
     "take_over", "UPDATE holdfast_cursor SET epoch = $2::bigint, owner = $3::uuid, updated_at = now() WHERE sink = $1"};
 inline const SqlStatement kMoveCursor{
     "move_cursor",
-    "UPDATE holdfast_cursor SET log_id = $2::uuid, lsn = $3::bigint, updated_at = now()"
+    "UPDATE holdfast_cursor SET log_id = $2::uuid, lsn = $3::bigint,"
+    " mark = " HOLDFAST_CURSOR_MARK("$2::uuid", "$3::bigint") ", updated_at = now()"
     " WHERE sink = $1 AND lsn = $4::bigint AND epoch = $5::bigint AND coalesce(log_id, $2::uuid) = $2::uuid"};
 inline const SqlStatement kPutCursor{
     "put_cursor",
     "WITH before AS (SELECT to_jsonb(c) AS row FROM holdfast_cursor c WHERE sink = $1), audit AS ("
     "INSERT INTO holdfast_audit (action, key, before, note)"
     " SELECT 'put cursor', $1, row, format('to LSN %s of log %s', $3::bigint, $2::uuid) FROM before)"
-    " UPDATE holdfast_cursor SET log_id = $2::uuid, lsn = $3::bigint, epoch = $4::bigint, owner = $5::uuid,"
+    " UPDATE holdfast_cursor SET log_id = $2::uuid, lsn = $3::bigint,"
+    " mark = " HOLDFAST_CURSOR_MARK("$2::uuid", "$3::bigint") ", epoch = $4::bigint, owner = $5::uuid,"
     " updated_at = now() WHERE sink = $1"};
 
 inline const SqlStatement kKnowsAny{"knows_any", "SELECT EXISTS (SELECT FROM holdfast_item)"};

@@ -19,11 +19,6 @@ using namespace postgres_statements;
 std::string text_of(std::uint64_t number) { return std::to_string(number); }
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
-
 std::string state_text(const ItemFacts& item) { return item.dropped ? "DROPPED" : std::string(state_name(item.state)); }
 
 std::string facts_text(const ItemFacts& item) { return boost::json::serialize(facts_to_json(item)); }
@@ -45,7 +40,7 @@ class RowCount {
   WriteResult compare(const SqlAnswer& answer) {
     WriteResult result;
     if (!answer.refused.empty()) {
-      result.refused = answer.text;
+      result.refused = answer.refused;
       return result;
     }
     for (const SqlRow& row : answer.rows) --entries_[{row.at(0).value_or(""), row.at(1).value_or("")}].missing;
@@ -69,6 +64,10 @@ Result<SqlAnswer> PostgresTables::run(const SqlStatement& statement, const std::
   return connection_.run({statement.name, sql_with_ids(statement.text, ids_)}, parameters);
 }
 
+Result<SqlAnswer> PostgresTables::try_run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
+  return connection_.try_run({statement.name, sql_with_ids(statement.text, ids_)}, parameters);
+}
+
 Result<CursorRow> PostgresTables::lock_cursor() {
   const auto found = run(kLockCursor, {sink_});
   if (!found) return found.error();
@@ -85,6 +84,7 @@ Result<CursorRow> PostgresTables::lock_cursor() {
   row.cursor.epoch = Epoch(unsigned_in(columns, 2));
   row.owner = columns.at(3).value_or("");
   row.parking = columns.at(4) == "t";
+  row.marked = columns.at(5) == "t";
   return row;
 }
 
@@ -199,7 +199,8 @@ Result<void> PostgresTables::run_load(const SqlStatement& statement, const Known
   const auto done = run(statement, parameters);
   if (!done) return done.error();
   if (done->affected == 1) return {};
-  return Error::format(ErrorCode::damaged, "the row of {} cannot be written: {}", outside_text(facts.name), done->text);
+  return Error::format(ErrorCode::damaged, "the row of {} is not as it was: somebody changed it",
+                       outside_text(facts.name));
 }
 
 Result<void> PostgresTables::add_item(const KnownItem& item, const Event& load) {
@@ -241,7 +242,7 @@ Result<WriteResult> PostgresTables::update_orders(std::span<const OrderChange> c
              change.quantity.value(), status_name(*change.from), status_name(change.to), change.sets_expiry,
              ms(change.expires_at), change.last.value(), change.last_lsn.value(), to_ms(change.last_at));
   }
-  const auto answer = run(kUpdateOrders, rows.parameters());
+  const auto answer = try_run(kUpdateOrders, rows.parameters());
   if (!answer) return answer.error();
   return count.compare(*answer);
 }
@@ -259,7 +260,7 @@ Result<WriteResult> PostgresTables::insert_orders(std::span<const OrderChange> c
              outside_text(change.currency), outside_text(change.sale), change.last.value(), change.last_lsn.value(),
              to_ms(change.reserved_at), ms(change.expires_at), to_ms(change.last_at));
   }
-  const auto answer = run(kInsertOrders, rows.parameters());
+  const auto answer = try_run(kInsertOrders, rows.parameters());
   if (!answer) return answer.error();
   return count.compare(*answer);
 }
@@ -274,7 +275,7 @@ Result<WriteResult> PostgresTables::sum_items(std::span<const ItemSum> items, co
     rows.add(item.item_id, item.facts->version.value(), sum.stock_delta, sum.sold_delta, sum.last.value(),
              to_ms(sum.last_at));
   }
-  const auto answer = run(kSumItems, rows.parameters());
+  const auto answer = try_run(kSumItems, rows.parameters());
   if (!answer) return answer.error();
   return count.compare(*answer);
 }

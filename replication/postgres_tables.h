@@ -14,6 +14,7 @@ struct CursorRow {
   Cursor cursor;
   std::string owner;     // UUID of the process that wrote last
   bool parking = false;  // something is parked
+  bool marked = false;   // log and LSN are as a relay wrote them
 };
 
 /// Which item of a statement's rows were not all written as they should.
@@ -83,6 +84,7 @@ class PostgresTables {
 
  private:
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
+  Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   Result<void> run_load(const SqlStatement& statement, const KnownItem& item, const Event& load, bool with_quantity);
   std::vector<std::string> journal_columns(std::span<const Event> events) const;
 

@@ -1,6 +1,7 @@
 #include "replication/reconcile.h"
 
 #include "protocol/check.h"
+#include "replication/outside_id.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +11,6 @@
 
 namespace holdfast {
 namespace {
-
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
 
 std::string show(OrderStatus status, std::int64_t quantity, std::string_view user, Sequence sequence) {
   return fmt::format("{} x{} of user {}, sequence {}", status_name(status), quantity, user, sequence.value());
@@ -263,8 +259,8 @@ void Reconcile::check_law(const ReconcileItem& item) {
 
 std::optional<Difference> judge_cursor(const TablesPosition& position) {
   const bool one_time = position.lacks == Lsn() || position.has < position.lacks;
-  const bool right =
-      one_time && position.cursor >= position.has && (position.lacks == Lsn() || position.cursor < position.lacks);
+  const bool right = position.marked && one_time && position.cursor >= position.has &&
+                     (position.lacks == Lsn() || position.cursor < position.lacks);
   if (right) return std::nullopt;
   Difference found;
   found.kind = DifferenceKind::cursor;

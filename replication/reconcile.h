@@ -52,8 +52,9 @@ class Reconcile {
 /// Where the tables are by what they hold, and where the cursor says.
 struct TablesPosition {
   Lsn cursor;
-  Lsn has;    // the last change that the tables have
-  Lsn lacks;  // the first that they do not have; none: they have all
+  Lsn has;             // the last change that the tables have
+  Lsn lacks;           // the first that they do not have; none: they have all
+  bool marked = true;  // the cursor is as a relay wrote it
 };
 /// Nothing when the cursor can be right.
 std::optional<Difference> judge_cursor(const TablesPosition& position);

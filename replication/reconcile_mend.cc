@@ -4,6 +4,7 @@
 #include "protocol/outside_text.h"
 #include "replication/limits.h"
 #include "replication/migrations.h"
+#include "replication/postgres_statements.h"
 #include "replication/sql_rows.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 const SqlStatement kCursor{
     "mend_cursor",
     "WITH old AS (SELECT sink, to_jsonb(c) AS before FROM holdfast_cursor c WHERE sink = $1 AND lsn = $2::bigint)"
-    " UPDATE holdfast_cursor c SET lsn = $3::bigint, updated_at = now() FROM old WHERE c.sink = old.sink"
+    " UPDATE holdfast_cursor c SET lsn = $3::bigint, mark = " HOLDFAST_CURSOR_MARK("c.log_id", "$3::bigint") ","
+    " updated_at = now() FROM old WHERE c.sink = old.sink"
     " RETURNING '', 0, c.sink, old.before::text, to_jsonb(c)::text"};
 // Whoever takes rows away here puts the right ones there in the same transaction.
 const SqlStatement kDropJournal{"mend_drop_journal",
@@ -79,11 +81,6 @@ const SqlStatement kSold{
 constexpr const char* kSavepoint = "SAVEPOINT mend";
 constexpr const char* kRelease = "RELEASE SAVEPOINT mend";
 constexpr const char* kBack = "ROLLBACK TO SAVEPOINT mend; RELEASE SAVEPOINT mend";
-
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
 
 ReconcileKey key_of(const Difference& difference) { return {difference.number, difference.expected->id.value()}; }
 
@@ -247,7 +244,8 @@ Result<std::optional<std::uint64_t>> ReconcileMender::try_update(Batch batch) {
              status_name(difference->found->status), difference->found->sequence.value());
   }
   HOLDFAST_TRY(connection_.execute(kSavepoint));
-  const auto changed = run(kUpdateOrders, rows.parameters());
+  const auto changed =
+      connection_.try_run({kUpdateOrders.name, sql_with_ids(kUpdateOrders.text, ids_)}, rows.parameters());
   if (!changed) return changed.error();
   HOLDFAST_TRY(connection_.execute(changed->refused.empty() ? kRelease : kBack));
   if (!changed->refused.empty()) return std::optional<std::uint64_t>();

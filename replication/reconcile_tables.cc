@@ -4,6 +4,7 @@
 #include "replication/event_json.h"
 #include "replication/journal_row.h"
 #include "replication/postgres_migrate.h"
+#include "replication/postgres_statements.h"
 #include "replication/sql_rows.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,8 @@ namespace {
 constexpr const char* kOneMoment =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10min';"
     "SET LOCAL idle_in_transaction_session_timeout = '10min'";
-const SqlStatement kCursors{"cursors", "SELECT sink, log_id::text, lsn, epoch FROM holdfast_cursor ORDER BY sink"};
+const SqlStatement kCursors{"cursors", "SELECT sink, log_id::text, lsn, epoch, mark = " HOLDFAST_CURSOR_MARK(
+                                           "log_id", "lsn") " FROM holdfast_cursor ORDER BY sink"};
 const SqlStatement kLockOut{"lock_out", "SELECT pg_try_advisory_lock(hashtextextended('holdfast-reconcile', 0))"};
 constexpr const char* kItems =
     "SELECT k.item, k.item_id::text, k.live, k.sequence, k.begins, k.facts::text, i.version, i.quantity, i.sold,"
@@ -102,6 +104,7 @@ Result<void> ReconcileTables::look(const std::string& sink) {
   }
   cursor_.lsn = Lsn(unsigned_in(*cursor, 2));
   cursor_.epoch = Epoch(unsigned_in(*cursor, 3));
+  cursor_marked_ = cursor->at(4) == "t";
   return {};
 }
 

@@ -19,6 +19,8 @@ class ReconcileTables {
   OutsideIds ids() const noexcept { return ids_; }
   const std::string& sink() const noexcept { return sink_; }
   const Cursor& cursor() const noexcept { return cursor_; }
+  /// Its row is as a relay, or holdfastctl, wrote it.
+  bool cursor_marked() const noexcept { return cursor_marked_; }
   ReconcileItems& items() noexcept { return items_; }
   const ReconcileChains& chains() const noexcept { return chains_; }
   std::uint64_t orders() const noexcept { return orders_; }
@@ -50,6 +52,7 @@ class ReconcileTables {
   OutsideIds ids_{};
   std::string sink_;
   Cursor cursor_;
+  bool cursor_marked_ = false;
   ReconcileItems items_;
   ReconcileChains chains_;
   std::uint64_t orders_ = 0;

@@ -6,24 +6,6 @@
 namespace holdfast {
 namespace {
 
-OrderStatus status_of(ReservationState state) {
-  switch (state) {
-    case ReservationState::reserved:
-      return OrderStatus::pending;
-    case ReservationState::confirmed:
-      return OrderStatus::paid;
-    case ReservationState::released:
-      return OrderStatus::cancelled;
-    case ReservationState::expired:
-      return OrderStatus::expired;
-    case ReservationState::refunded:
-      return OrderStatus::refunded;
-    case ReservationState::none:
-      break;
-  }
-  CHECK(false);
-}
-
 class Translator final : public SnapshotAcceptor {
  public:
   Translator(const SnapshotHeader& header, StartVisitor& visitor)

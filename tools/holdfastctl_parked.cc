@@ -1,6 +1,7 @@
 #include "tools/holdfastctl_parked.h"
 
 #include "protocol/names.h"
+#include "protocol/outside_text.h"
 #include "replication/parked_desk.h"
 #include "storage/record_lines.h"
 #include "tools/iso_time.h"
@@ -48,13 +49,13 @@ exit status: 0 done; 1 nothing is parked under that name, or it cannot be done, 
 server could not be asked)";
 
 json::object show(const ParkedEntry& entry) {
-  json::object shown{{"item", percent_escaped(entry.item)}, {"version", entry.version.value()}, {"key", entry.key}};
+  json::object shown{{"item", outside_text(entry.item)}, {"version", entry.version.value()}, {"key", entry.key}};
   shown["state"] = entry.state;
   if (!entry.cancel.empty()) shown["cancel"] = entry.cancel;
   shown["reason"] = entry.reason;
   shown["detail"] = entry.detail;
   if (entry.is_reservation()) {
-    shown["user"] = percent_escaped(*entry.user);
+    shown["user"] = *entry.user;
     shown["quantity"] = entry.quantity;
     shown["from"] = entry.from;
     shown["to"] = entry.to;
@@ -67,11 +68,10 @@ json::object show(const ParkedEntry& entry) {
 }
 
 std::string line_of(const ParkedEntry& entry) {
-  const std::string what = entry.is_reservation()
-                               ? fmt::format("user {} x{} {}{}", percent_escaped(*entry.user), entry.quantity,
-                                             entry.from.empty() ? "" : entry.from + " -> ", entry.to)
-                               : fmt::format("stock {:+}", entry.stock_delta);
-  return fmt::format("{}  {} v{}  {}  {}  {} ({}){}", iso_time(entry.parked_at), percent_escaped(entry.item),
+  const std::string what = entry.is_reservation() ? fmt::format("user {} x{} {}{}", *entry.user, entry.quantity,
+                                                                entry.from.empty() ? "" : entry.from + " -> ", entry.to)
+                                                  : fmt::format("stock {:+}", entry.stock_delta);
+  return fmt::format("{}  {} v{}  {}  {}  {} ({}){}", iso_time(entry.parked_at), outside_text(entry.item),
                      entry.version.value(), entry.key, what, entry.reason, entry.detail,
                      entry.state == "parked" ? "" : "  " + entry.state);
 }
@@ -125,7 +125,7 @@ class ParkedCommand {
       const auto why = desk_.retry(entry);
       if (!why) return why.error();
       if (!why->empty()) ++left;
-      fmt::print("{} {}: {}\n", percent_escaped(entry.item), entry.key,
+      fmt::print("{} {}: {}\n", outside_text(entry.item), entry.key,
                  why->empty() ? "written" : "stays parked: " + *why);
     }
     if (found->empty() && words_.item.empty()) fmt::print("nothing is parked\n");
@@ -145,11 +145,15 @@ class ParkedCommand {
       return kCouldNotTell;
     }
     const CancelUnit unit = words_.unit == "return" ? CancelUnit::give_back : CancelUnit::write_off;
+    const auto over = desk_.version_ended(entry);
+    if (!over) return over.error();
+    if (*over) return cancel_of_ended_version(entry, unit);
     const auto client = connect(server_, kTimeout);
     if (!client) return client.error();
-    const auto begun = desk_.begin_cancel(entry, unit);
-    if (!begun) return begun.error();
-    if (!*begun) return said(fmt::format("is {}: there is nothing to cancel, or not so", entry.state), kNotOk);
+    HOLDFAST_TRY(check_version(**client, entry));
+    const auto no = begin(entry, unit);
+    if (!no) return no.error();
+    if (*no) return **no;
     HOLDFAST_TRY(end_at_server(**client, entry, unit));
     return finish(entry);
   }
@@ -158,7 +162,8 @@ class ParkedCommand {
   Result<std::vector<ParkedEntry>> find(bool all) {
     ParkedFilter filter{"", words_.key, all};
     if (!words_.item.empty()) {
-      const auto name = ItemName::parse(words_.item);
+      // As it is shown; a name with a % that begins nothing may stand as it is.
+      const auto name = ItemName::parse(inside_bytes(words_.item).value_or(words_.item));
       if (!name) return name.error();
       filter.item = std::string(name->bytes());
     }
@@ -166,12 +171,12 @@ class ParkedCommand {
   }
 
   int nothing() const {
-    fmt::print(stderr, "holdfastctl: nothing of {} {} is parked\n", percent_escaped(words_.item), words_.key);
+    fmt::print(stderr, "holdfastctl: nothing of {} {} is parked\n", words_.item, words_.key);
     return kNotOk;
   }
 
   int said(std::string_view text, int status) const {
-    fmt::print("{} {} {}\n", percent_escaped(words_.item), words_.key, text);
+    fmt::print("{} {} {}\n", words_.item, words_.key, text);
     return status;
   }
 
@@ -181,17 +186,40 @@ class ParkedCommand {
     return said("cancelled: the change of stock stays out of the table", kDone);
   }
 
-  /// RELEASE or REFUND, whatever is possible. One that has ended by itself is left as it is.
-  Result<void> end_at_server(RespClient& client, const ParkedEntry& entry, CancelUnit unit) {
+  /// Before anything is noted: an end that cannot come would be waited for for ever.
+  static Result<void> check_version(RespClient& client, const ParkedEntry& entry) {
     const auto item = client.ask({"ITEM", "GET", entry.item});
     if (!item) return item.error();
     const Reply* const version = item->find("version");
-    const bool same = version != nullptr && static_cast<std::uint64_t>(version->integer) == entry.version.value();
-    if (!same) {
-      return Error::format(ErrorCode::err, "the server does not have version {} of {} any more: {}",
-                           entry.version.value(), percent_escaped(entry.item),
-                           item->is_error() ? item->text : "it has another one");
-    }
+    if (version != nullptr && static_cast<std::uint64_t>(version->integer) == entry.version.value()) return {};
+    return Error::format(
+        ErrorCode::err,
+        "the server does not have version {} of {}: {}; is it the relay's server? If it dropped the item, "
+        "do this again once the relay has carried that",
+        entry.version.value(), outside_text(entry.item),
+        item->is_error() ? Echo(item->text).text() : "it has another one");
+  }
+
+  /// The status with which it cannot be begun; nothing: it is.
+  Result<std::optional<int>> begin(const ParkedEntry& entry, CancelUnit unit) {
+    const auto begun = desk_.begin_cancel(entry, unit);
+    if (!begun) return begun.error();
+    if (*begun) return std::optional<int>();
+    return std::optional(said(fmt::format("is {}: there is nothing to cancel, or not so", entry.state), kNotOk));
+  }
+
+  /// Neither server nor relay have anything to do with it any more.
+  Result<int> cancel_of_ended_version(const ParkedEntry& entry, CancelUnit unit) {
+    const auto no = begin(entry, unit);
+    if (!no) return no.error();
+    if (*no) return **no;
+    const auto done = desk_.finish_cancel(entry);
+    if (!done) return done.error();
+    return said("cancelled: its version of the item has ended, and its units with that", kDone);
+  }
+
+  /// RELEASE or REFUND, whatever is possible. One that has ended by itself is left as it is.
+  Result<void> end_at_server(RespClient& client, const ParkedEntry& entry, CancelUnit unit) {
     const auto found = client.ask({"RESERVATION", "GET", entry.item, "ID", entry.key});
     if (!found) return found.error();
     const Reply* const state = found->find("state");

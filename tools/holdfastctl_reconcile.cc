@@ -102,7 +102,8 @@ class ReconcileRun {
     HOLDFAST_TRY(server_.look());
     HOLDFAST_TRY(check_log());
     HOLDFAST_TRY(server_.read(*spill, on_server()));
-    if (auto moved = judge_cursor(server_.position(tables_.cursor().lsn))) differences_.add(std::move(*moved));
+    if (auto moved = judge_cursor(server_.position(tables_.cursor().lsn, tables_.cursor_marked())))
+      differences_.add(std::move(*moved));
     Reconcile reconcile(tables_.items(), tables_.chains(), server_.oldest(), differences_);
     for (std::size_t part = 0; part < kReconcileParts; ++part) {
       progress_->show(fmt::format("comparing: {} of {}", part, kReconcileParts));

@@ -2,34 +2,11 @@
 
 #include "protocol/outside_text.h"
 #include "replication/journal_row.h"
-#include "storage/posix_file_system.h"
 #include "storage/record_reader.h"
-#include "storage/snapshot_reader.h"
-
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <filesystem>
+#include "tools/served_snapshot.h"
 
 namespace holdfast {
 namespace {
-
-OrderStatus status_of(ReservationState state) noexcept {
-  switch (state) {
-    case ReservationState::confirmed:
-      return OrderStatus::paid;
-    case ReservationState::released:
-      return OrderStatus::cancelled;
-    case ReservationState::expired:
-      return OrderStatus::expired;
-    case ReservationState::refunded:
-      return OrderStatus::refunded;
-    case ReservationState::none:
-    case ReservationState::reserved:
-      break;
-  }
-  return OrderStatus::pending;
-}
 
 Observation observe(const Event& event) {
   Observation seen;
@@ -158,17 +135,8 @@ Result<void> ReconcileServer::take(const Event& event, ObservationSpill& spill) 
 }
 
 Result<void> ReconcileServer::read_snapshot(ObservationSpill& spill, const Progress& progress) {
-  PosixFileSystem files;
-  const std::string path =
-      fmt::format("{}/holdfast-reconcile-{}.snapshot", std::filesystem::temp_directory_path().string(), ::getpid());
-  auto file = files.open(path, OpenMode::create);
-  if (!file) return file.error();
-  const auto fetched = log_.read_snapshot([&](std::uint64_t offset, std::span<const std::byte> bytes) {
-    progress("snapshot: bytes", offset, 0);
-    return (*file)->write(offset, bytes);
-  });
-  auto reader = fetched ? SnapshotReader::open(files, path) : Result<SnapshotReader>(fetched.error());
-  HOLDFAST_TRY(files.remove(path));  // it is open
+  ServedSnapshot served(log_);
+  auto reader = served.fetch([&](std::uint64_t bytes) { progress("snapshot: bytes", bytes, 0); });
   if (!reader) return reader.error();
   Rows rows(*this, spill);
   HOLDFAST_TRY(reader->read(rows));

@@ -25,7 +25,7 @@ class ReconcileServer {
   /// Everything about the items that the tables know, into the spill and to the items.
   Result<void> read(ObservationSpill& spill, const Progress& progress);
   /// REQUIRES: read.
-  TablesPosition position(Lsn cursor) const noexcept { return {cursor, has_, lacks_}; }
+  TablesPosition position(Lsn cursor, bool marked) const noexcept { return {cursor, has_, lacks_, marked}; }
   std::uint64_t changes() const noexcept { return changes_; }
 
   /// All changes of those items in the log's order, again.

@@ -83,6 +83,7 @@ CREATE TABLE holdfast_cursor (
   sink       text PRIMARY KEY,
   log_id     uuid,
   lsn        bigint NOT NULL,
+  mark       text   NOT NULL DEFAULT '', -- of log_id and lsn: whoever changes these by hand does not get it right
   epoch      bigint NOT NULL,
   owner      uuid   NOT NULL, -- of the process that has this epoch
   updated_at timestamptz NOT NULL

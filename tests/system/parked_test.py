@@ -108,6 +108,25 @@ def one_that_is_being_cancelled_is_in_nobodys_way(programs, folder):
     shop.stop()
 
 
+def one_of_an_item_that_was_dropped(programs, folder):
+    """No end of it will come: it is closed by itself, and by nobody before the relay knows."""
+    shop = Shop(programs, folder)
+    lowered(shop)
+    shop.ask(*[("CONFIRM", "item:1", str(number), "ID", id_of(number)) for number in range(1, 11)])
+    shop.caught_up()
+    shop.relay.stop()
+    check(shop.ask(("ITEM", "DROP", "item:1", "CONFIRMED-TOO")) == [1], "paid orders go with it")
+    said = shop.ctl("parked", "cancel", "item:1", id_of(7), "--unit", "return", status=2)
+    check("does not have version 1 of item:1" in said, "the server is asked first", said)
+    check(shop.database.value("SELECT count(*) FROM holdfast_parked WHERE cancel IS NOT NULL") == "0", "nothing is marked")
+    shop.start_relay()
+    shop.caught_up()
+    for number in (7, 8, 9, 10):
+        check("has ended" in shop.ctl("parked", "cancel", "item:1", id_of(number), "--unit", "return"), "it is closed", number)
+    check(shop.parked() == [], "all are", shop.parked())
+    shop.stop()
+
+
 def one_that_ends_before_it_is_written_off(programs, folder):
     shop = Shop(programs, folder)
     lowered(shop)
@@ -161,7 +180,7 @@ def wrong_words(programs, folder):
     shop.stop()
 
 
-CASES = [lowered_and_tried_again, lowered_and_cancelled, one_that_is_being_cancelled_is_in_nobodys_way,
+CASES = [lowered_and_tried_again, lowered_and_cancelled, one_that_is_being_cancelled_is_in_nobodys_way, one_of_an_item_that_was_dropped,
          one_that_ends_before_it_is_written_off, a_refused_change_of_stock, a_name_against_numbers, wrong_words]
 
 

@@ -123,6 +123,23 @@ def each_kind_of_damage(programs, folder):
     shop.stop()
 
 
+def a_cursor_that_was_changed_while_no_relay_ran(programs, folder):
+    """Past an order that the tables do not have: nothing is relayed on it."""
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    shop.relay.stop()
+    shop.ask(*reserve("item:1", [50]), *reserve("item:2", [51]))
+    shop.database.run("UPDATE holdfast_cursor SET lsn = lsn + 1")
+    shop.start_relay()
+    check(shop.relay.wait() == 1 and "somebody changed the cursor" in shop.relay.output(), "the relay refuses", shop.relay.output())
+    check(reconcile(shop, status=1)[0] == {"cursor": 1}, "it is named")
+    check(reconcile(shop, "--apply", status=0)[1] == {"cursor": 1}, "it is mended")
+    shop.start_relay()
+    shop.caught_up()
+    check(shop.orders()[50] == "PENDING" and shop.ctl("reconcile").endswith("clean\n"), "the order is there")
+    shop.stop()
+
+
 def a_cursor_that_was_changed(programs, folder):
     shop = Shop(programs, folder)
     sold_some(shop)
@@ -284,7 +301,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, rows_that_were_there, while_it_sells, what_cannot_be_told]
+CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, rows_that_were_there, while_it_sells, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)

@@ -15,11 +15,6 @@ ReservationId id_of(std::uint64_t number) {
   return ReservationId(bytes);
 }
 
-std::string id_text(const ReservationId& id) {
-  const auto text = id.text();
-  return {text.data(), text.size()};
-}
-
 RecordStamp LogMaker::stamp(Item& item) {
   if (!open_) group_.open(GroupOrdinal(++ordinal_));
   open_ = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "replication/cursor.h"
+#include "replication/outside_id.h"
 #include "storage/group.h"
 #include "storage/segment_format.h"
 #include "storage/snapshot_reader.h"
@@ -13,7 +14,6 @@ namespace holdfast::test {
 
 /// The id with this number in its last bytes.
 ReservationId id_of(std::uint64_t number);
-std::string id_text(const ReservationId& id);
 
 struct LogMaker {
   LogId log{0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99};

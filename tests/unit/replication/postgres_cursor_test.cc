@@ -1,6 +1,9 @@
 // The postgres sink and its cursor: who may write, and what must never be written on.
+#include "replication/postgres_statements.h"
 #include "tests/simulation/seeded_random.h"
 #include "tests/unit/replication/sink_bench.h"
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <map>
@@ -44,6 +47,12 @@ std::string refusal_after(Filled& bench) {
   std::string said = bench.flush();
   CHECK(everything(bench) == before);
   return said;
+}
+
+/// As when one table was restored and the others were not.
+void move_as_a_relay(SinkBench& bench, int lsn) {
+  bench.execute(
+      fmt::format("UPDATE holdfast_cursor SET lsn = {0}, mark = " HOLDFAST_CURSOR_MARK("log_id", "{0}"), lsn));
 }
 
 }  // namespace
@@ -99,7 +108,6 @@ TEST_CASE("postgres_cursor: a row that somebody changed stops the relay, whether
     for (const char* edit : {"lsn = 3", "lsn = 4", "lsn = 9", "lsn = 0"}) {
       Filled bench;
       bench.execute(std::string("UPDATE holdfast_cursor SET ") + edit);
-      if (!running) bench.reopen();
       const std::string before = everything(bench);
       bench.log.reserve(*bench.item, 3, "w");
       const auto next = bench.tape().next();
@@ -108,13 +116,18 @@ TEST_CASE("postgres_cursor: a row that somebody changed stops the relay, whether
         REQUIRE(!applied);
         CHECK(applied.error().code() == ErrorCode::damaged);
         CHECK(has(std::string(applied.error().text()), "somebody changed it"));
+      } else {
+        const auto opened = bench.another_sink()->open();
+        REQUIRE(!opened);
+        CHECK(opened.error().code() == ErrorCode::damaged);
+        CHECK(has(std::string(opened.error().text()), "somebody changed the cursor"));
       }
       CHECK(everything(bench) == before);
     }
   }
 }
 
-TEST_CASE("postgres_cursor: a cursor that was moved while nobody ran is found out by the items' sequences") {
+TEST_CASE("postgres_cursor: one that is of another time than the tables is found out by the items' sequences") {
   {
     // Back: events that the tables have come again.
     Filled bench;
@@ -123,7 +136,7 @@ TEST_CASE("postgres_cursor: a cursor that was moved while nobody ran is found ou
     log.reserve(item, 1, "u");
     log.reserve(item, 2, "v");
     const auto events = EventTape(log).next();
-    bench.execute("UPDATE holdfast_cursor SET lsn = 4");
+    move_as_a_relay(bench, 4);
     const std::string before = everything(bench);
     const auto sink = bench.another_sink();
     REQUIRE(sink->open().has_value());
@@ -139,7 +152,7 @@ TEST_CASE("postgres_cursor: a cursor that was moved while nobody ran is found ou
     Filled bench;
     bench.log.reserve(*bench.item, 3, "w");
     bench.tape().next();
-    bench.execute("UPDATE holdfast_cursor SET lsn = 7");
+    move_as_a_relay(bench, 7);
     bench.reopen();
     const std::string before = everything(bench);
     bench.log.reserve(*bench.item, 4, "x");

@@ -265,6 +265,22 @@ TEST_CASE("postgres_sink: a schema of numbers parks what is none") {
   CHECK(bench.audit() == "");
 }
 
+TEST_CASE("postgres_sink: what a constraint of somebody's own refuses stops it, in the database's words") {
+  for (const char* constraint : {"ALTER TABLE flash_sale_item ADD CONSTRAINT own CHECK (sale_id <> '')",
+                                 "ALTER TABLE flash_sale_journal ADD CONSTRAINT own CHECK (quantity < 5)",
+                                 "ALTER TABLE holdfast_item ADD CONSTRAINT own CHECK (sequence < 3)",
+                                 "ALTER TABLE holdfast_cursor ADD CONSTRAINT own CHECK (lsn < 3)"}) {
+    CAPTURE(constraint);
+    SinkBench bench;
+    bench.execute(constraint);
+    auto& item = bench.log.create("a", 10);
+    bench.log.reserve(item, 1, "u", 6);
+    const std::string said = bench.flush();
+    CHECK(said.find("violates check constraint \"own\"") != std::string::npos);
+    CHECK(bench.rows("SELECT count(*) FROM flash_sale_order") == "0");
+  }
+}
+
 TEST_CASE("postgres_sink: a new version keeps the old totals, DROP the row; both also within one batch") {
   for (const std::size_t at_once : {1U, 1000U}) {
     SinkBench bench;

@@ -212,6 +212,9 @@ TEST_CASE("reconcile: a cursor is right between what the tables have and what th
     CHECK(found->mendable);
     CHECK(found->lsn == Lsn(10));
   }
+  const auto by_hand = judge_cursor({Lsn(12), Lsn(10), Lsn(15), false});
+  REQUIRE(by_hand);
+  CHECK(by_hand->lsn == Lsn(10));
   const auto torn = judge_cursor({Lsn(10), Lsn(12), Lsn(11)});
   REQUIRE(torn);
   CHECK(!torn->mendable);
