@@ -28,7 +28,8 @@ Result<Lsn> SnapshotFiles::choose(std::optional<Lsn> lsn) const {
   const auto found = look_at_directory(files_, directory_);
   if (!found) return found.error();
   const std::vector<Lsn>& there = found->snapshots;
-  if (there.empty()) return Error(ErrorCode::log_gone, "there is no snapshot yet");
+  if (there.empty())
+    return Error(ErrorCode::log_gone, "there is no snapshot yet: BGSAVE, or holdfastctl snapshot, makes one");
   if (!lsn) return there.back();
   if (std::binary_search(there.begin(), there.end(), *lsn)) return *lsn;
   return Error::format(ErrorCode::log_gone, "there is no snapshot {}: the newest is {}", lsn->value(),
