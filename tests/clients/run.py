@@ -38,7 +38,7 @@ def measure(client, options, log):
 
 
 def with_option(cell):
-    return {"yes": "option", "no": "no"}.get(cell, f"option, {cell}")
+    return {"yes": "option", "no": "no", "-": "-"}.get(cell, f"option, {cell}")
 
 
 def differences(row, cells, why):
