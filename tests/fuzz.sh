@@ -24,8 +24,12 @@ seconds=$2
 kept=tests/fuzz/corpus/$name
 found=build/fuzz/corpus/$name
 [[ -f tests/fuzz/${name}_fuzz.cc ]] || { echo "no tests/fuzz/${name}_fuzz.cc" >&2; exit 2; }
+mkdir -p build
+exec {lock}>build/lock
+flock "$lock"  # two runs of this may go on at once, two builds in one folder may not
 cmake --preset fuzz --log-level=WARNING >/dev/null
 cmake --build --preset fuzz --target "${name}_fuzz" -- --quiet
+exec {lock}>&-
 mkdir -p "$found"
 corpora=("$found")
 [[ ! -d $kept ]] || corpora+=("$kept")
