@@ -20,8 +20,9 @@ inline constexpr std::size_t kBlockWordsMax = 512;
 /// A connection's share of a turn.
 inline constexpr std::uint32_t kTurnCommandsMax = 256;
 inline constexpr std::size_t kTurnBytesMax = 64_KiB;
-/// Readiness events taken from the system at once.
-inline constexpr int kEventsMax = 256;
+/// Readiness events taken from the system at once. A socket costs as much as ten commands of others: the owner of a hot
+/// item serves its own connections by the handful, and other threads' commands in between.
+inline constexpr int kEventsMax = 64;
 /// Connections accepted in one turn.
 inline constexpr int kAcceptsMax = 10;
 /// Commands taken from one thread before the next one's, and how often it is each one's turn.
@@ -72,6 +73,11 @@ inline constexpr std::size_t kRecentBytesMax = 16_MiB;
 inline constexpr std::uint64_t kLearnEveryBytes = kRecentBytesMax / 4;
 /// Of so much of --log-max-bytes it also looks after the sinks.
 inline constexpr std::uint64_t kLooksPerLog = 64;
+/// A snapshot is due at the latest after this part of --log-max-bytes: two of them, and what is written while one is made,
+/// leave it below the alarm.
+inline constexpr std::uint64_t kSnapshotsPerLog = 4;
+/// Segments that --log-max-bytes has to have room for at least: one goes as a whole, or not.
+inline constexpr std::uint64_t kSegmentsPerLogMin = 16;
 /// Replies that threads have not taken from the reader of the log; from here on it makes no more.
 inline constexpr std::size_t kStreamRepliesBytesMax = 32_MiB;
 

@@ -30,6 +30,7 @@ void LogStream::see(const Moment& now) {
   now_ = now.boot;
   wall_ = now.wall;
   live_bytes_ = now.live_bytes;
+  covered_ = now.covered;
   static_cast<void>(sinks_.retry(boot()));
   while (awaited() <= durable_) ready_.push_back(unpark(by_lsn_.begin()->second));
   while (!by_time_.empty() && by_time_.begin()->first <= now_) {

@@ -35,6 +35,7 @@ class LogStream {
     Millis boot{};
     WallTime wall{};
     std::uint64_t live_bytes = 0;  // used of the live segment
+    std::optional<Lsn> covered;    // what the older of two snapshots has; nothing: that is not known
   };
 
   LogStream(const Settings& settings, LogView view, SnapshotFiles snapshots, SinkRegistry sinks, const Moment& now);
@@ -58,7 +59,7 @@ class LogStream {
   Lsn awaited() const noexcept { return by_lsn_.empty() ? Lsn(UINT64_MAX) : by_lsn_.begin()->first; }
   Millis due() const noexcept;
   std::size_t waiting() const noexcept { return waiting_.size(); }
-  /// Takes note of the items in what is durable, and of how far behind the sinks are.
+  /// Takes note of the items in what is durable, and of how far behind the sinks and the snapshots are.
   void look();
 
   /// What shards are to know, when that changed since the last call; before the replies that were made after it.
@@ -124,6 +125,7 @@ class LogStream {
   Millis now_{};
   WallTime wall_{};
   std::uint64_t live_bytes_ = 0;
+  std::optional<Lsn> covered_;
   bool stopped_ = false;
   std::uint64_t arrivals_ = 0;
   std::deque<std::unique_ptr<Job>> ready_;

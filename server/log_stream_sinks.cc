@@ -1,4 +1,4 @@
-// Sinks: LOG ACK and LOG SINKS, what shards are told of them, and whether one keeps too much of the log.
+// Sinks: LOG ACK and LOG SINKS, what shards are told of them, and whether too much of the log is kept.
 #include "server/log_stream.h"
 #include "server/sink_requests.h"
 #include "storage/log_retention.h"
@@ -76,12 +76,20 @@ void LogStream::make_board() {
     board->held_bytes = std::max(board->held_bytes, held);
     if (sink.ahead > Lsn()) board->fenced = ahead_error(sink, durable_).text();
   }
+  std::string advice;
+  if (const SinkBoard::Entry* slowest = board->slowest()) {
+    board->holder = fmt::format("sink {} has acknowledged LSN {}", slowest->name, slowest->acked.value());
+    advice = fmt::format("it has to go on, or LOG SINKS DROP {} CONFIRM", slowest->name);
+  }
+  const auto behind = covered_ ? view_.lag(*covered_, durable_, live_bytes_) : Result<LogView::Lag>();
+  if (behind && behind->file_bytes > board->held_bytes) {
+    board->held_bytes = behind->file_bytes;
+    board->holder = fmt::format("the older of two snapshots has LSN {}", covered_->value());
+    advice = "another has to be made, which goes on by itself; if it fails, the alarm snapshot says why";
+  }
   if (retention_level(board->held_bytes, board->held_bytes_max) == RetentionLevel::full) {
-    board->overloaded = fmt::format(
-        "sink {} has acknowledged LSN {} and keeps {} bytes of the log, log-max-bytes is {}; it has to go on, or "
-        "LOG SINKS DROP {} CONFIRM",
-        board->slowest()->name, board->slowest()->acked.value(), board->held_bytes, board->held_bytes_max,
-        board->slowest()->name);
+    board->overloaded = fmt::format("{} and keeps {} bytes of the log, log-max-bytes is {}; {}", board->holder,
+                                    board->held_bytes, board->held_bytes_max, advice);
   }
   board_ = std::move(board);
   board_is_new_ = true;
@@ -89,7 +97,7 @@ void LogStream::make_board() {
 
 void LogStream::look() {
   static_cast<void>(view_.learn(durable_));
-  if (!sinks_.sinks().empty()) make_board();
+  if (covered_ || !sinks_.sinks().empty()) make_board();
 }
 
 std::optional<Lsn> LogStream::sinks_hold() const noexcept {

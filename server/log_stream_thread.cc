@@ -14,7 +14,9 @@ LogStreamThread::LogStreamThread(Hub& hub, FileSystem& files, Clock& clock) : hu
   for (std::size_t i = 0; i < hub.threads(); ++i) boxes_.push_back(std::make_unique<Box>());
 }
 
-LogStreamThread::~LogStreamThread() {
+LogStreamThread::~LogStreamThread() { stop(); }
+
+void LogStreamThread::stop() {
   stopping_.store(true);
   waker_.wake();
   if (thread_.joinable()) thread_.join();
@@ -87,6 +89,12 @@ std::optional<Lsn> LogStreamThread::readers_hold() noexcept {
     waker_.wake();
   }
   return hold_of(readers_hold_);
+}
+
+void LogStreamThread::set_covered(Lsn lsn) noexcept {
+  if (covered_.exchange(lsn.value()) == lsn.value()) return;
+  looking_.store(true);
+  waker_.wake();
 }
 
 void LogStreamThread::on_written(std::span<const std::byte> batch, const BatchHeader& header) {
@@ -167,6 +175,7 @@ void LogStreamThread::tell_holds() {
 void LogStreamThread::look() {
   wake_at_bytes_.store(written_bytes_.load() + look_every_bytes_);
   stream_->look();
+  if (stream_->board().held_bytes >= stream_->board().held_bytes_max / kSnapshotsPerLog) hub_.snapshots.look();
 }
 
 void LogStreamThread::send_mail() {
@@ -211,17 +220,15 @@ void LogStreamThread::tell_alarms() {
   const RetentionLevel level = retention_level(board.held_bytes, board.held_bytes_max);
   if (level == std::exchange(told_, level)) return;
   if (level == RetentionLevel::ok) return log_->clear(LogAlarm::retention);
-  log_->raise(
-      LogAlarm::retention,
-      fmt::format("sink {} has acknowledged LSN {} and keeps {} bytes of the log; new reservations are refused "
-                  "from log-max-bytes on, {}",
-                  board.slowest()->name, board.slowest()->acked.value(), board.held_bytes, board.held_bytes_max));
+  log_->raise(LogAlarm::retention,
+              fmt::format("{} and keeps {} bytes of the log; new reservations are refused from log-max-bytes on, {}",
+                          board.holder, board.held_bytes, board.held_bytes_max));
 }
 
 LogStream::Moment LogStreamThread::moment() const {
   const ClockReading reading = clock_.read();
   return {Lsn(durable_.load()), std::chrono::duration_cast<Millis>(reading.boot),
-          WallTime(std::chrono::duration_cast<Millis>(reading.wall)), live_bytes_.load()};
+          WallTime(std::chrono::duration_cast<Millis>(reading.wall)), live_bytes_.load(), hold_of(covered_)};
 }
 
 }  // namespace holdfast

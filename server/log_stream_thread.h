@@ -23,6 +23,8 @@ class LogStreamThread final : public LogFeed {
   /// The log is replayed: `items` knows the items of all its records, it is durable up to `durable`. `log` outlives the
   /// thread. Called once, before anything is asked.
   void start(const Options& options, LogThread& log, ItemDirectory items, SinkRegistry sinks, Lsn durable);
+  /// Ends the thread, which uses the log: before the log goes. Nothing is asked any more.
+  void stop();
 
   // The threads of the connections.
 
@@ -48,6 +50,9 @@ class LogStreamThread final : public LogFeed {
   std::optional<Lsn> readers_hold() noexcept;
   /// The lowest snapshot that somebody reads, which has to stay; nothing: none.
   std::optional<Lsn> snapshot_hold() const noexcept { return hold_of(snapshot_hold_); }
+
+  /// What the older of two snapshots has, none while there are fewer: everything above has to stay.
+  void set_covered(Lsn lsn) noexcept;
 
   // LogFeed.
 
@@ -113,6 +118,7 @@ class LogStreamThread final : public LogFeed {
   std::atomic<std::uint64_t> sinks_hold_{kNoHold};
   std::atomic<std::uint64_t> readers_hold_{0};
   std::atomic<std::uint64_t> snapshot_hold_{kNoHold};
+  std::atomic<std::uint64_t> covered_{kNoHold};  // kNoHold: it was not told yet
   mutable std::mutex board_mutex_;
   std::shared_ptr<const SinkBoard> board_;  // guarded by board_mutex_
   /// Boards that other threads may still look at: this one lets them go, since what is parked may be much.

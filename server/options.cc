@@ -1,5 +1,7 @@
 #include "server/options.h"
 
+#include "server/limits.h"
+
 #include "protocol/check.h"
 #include "protocol/names.h"
 
@@ -151,6 +153,13 @@ const OptionEntry* find_option(std::string_view name) noexcept {
 }
 
 Result<void> check_options(const Options& options, const Users& users) {
+  if (options.log_max_bytes / kSegmentsPerLogMin < options.segment_bytes) {
+    return Error::format(
+        ErrorCode::bad_option,
+        "log-max-bytes: {} bytes are less than {} segments of {} bytes, and a segment stays or goes as "
+        "a whole. Use at least {}, or a smaller segment-bytes",
+        options.log_max_bytes, kSegmentsPerLogMin, options.segment_bytes, options.segment_bytes * kSegmentsPerLogMin);
+  }
   if (is_loopback(options.bind) || users.configured()) return {};
   return Error::format(
       ErrorCode::bad_option,

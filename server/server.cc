@@ -90,6 +90,7 @@ class Server final : public MetricsSource {
     if (!recovered) hub_.stop();
     for (std::thread& thread : threads) thread.join();
     keeper_.reset();
+    log_stream_.stop();
     notify_manager("STOPPING=1");
     if (!recovered) return say(recovered.error().text()), kCannotStart;
     if (const auto stopped = log_->stop(); !stopped) fail(stopped.error());
@@ -248,11 +249,13 @@ class Server final : public MetricsSource {
   void keep_snapshots(const RestoredSnapshot& restored, const RecoveredLog& replayed) {
     SnapshotKeeper::Settings settings;
     settings.directory = options_.data_dir;
-    settings.limits = {options_.snapshot_log_bytes, options_.snapshot_every};
+    settings.limits = {std::min(options_.snapshot_log_bytes, options_.log_max_bytes / kSnapshotsPerLog),
+                       options_.snapshot_every};
     settings.memory_bytes = options_.fold_memory;
     settings.rules = {options_.log_keep_bytes, options_.log_keep_age};
     settings.holds = [this] { return RetentionHolds{{}, log_stream_.sinks_hold(), log_stream_.readers_hold()}; };
     settings.snapshot_hold = [this] { return log_stream_.snapshot_hold(); };
+    settings.covered = [this](Lsn lsn) { log_stream_.set_covered(lsn); };
     settings.say = say;
     keeper_ = std::make_unique<SnapshotKeeper>(files_, clock_, *log_, hub_.snapshots, settings, restored, replayed);
   }

@@ -26,9 +26,10 @@ struct SinkBoard {
   };
 
   std::vector<Entry> sinks;          // in the order of their names
-  std::string overloaded;            // why RESERVE takes nothing new: a sink holds too much of the log; empty: it does
+  std::string overloaded;            // why RESERVE takes nothing new: too much of the log is kept; empty: it does
   std::string fenced;                // why it does not at all: a sink has what this log has not
-  std::uint64_t held_bytes = 0;      // of the log's files, that only the slowest sink keeps
+  std::string holder;                // who keeps most of the log, and since where: a sink, or the snapshots
+  std::uint64_t held_bytes = 0;      // of the log's files, that stay for it
   std::uint64_t held_bytes_max = 0;  // --log-max-bytes
 
   const Entry* find(std::string_view name) const noexcept {

@@ -66,12 +66,22 @@ class SnapshotBoard {
     changed_.notify_one();
   }
 
+  /// The log has grown much: whether a snapshot is due is to be looked at now.
+  void look() {
+    {
+      const std::lock_guard lock(mutex_);
+      looking_ = true;
+    }
+    changed_.notify_one();
+  }
+
   // The keeper's.
 
-  /// Sleeps until it is asked or the time is over; whether it was asked.
+  /// Sleeps until it is asked, is to look or the time is over; whether it was asked.
   bool wait(Millis time) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, time, [this] { return asked_ || stopping_; });
+    changed_.wait_for(lock, time, [this] { return asked_ || looking_ || stopping_; });
+    looking_ = false;
     return std::exchange(asked_, false);
   }
   void stop() {
@@ -86,6 +96,7 @@ class SnapshotBoard {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool asked_ = false;
+  bool looking_ = false;
   bool stopping_ = false;
 };
 

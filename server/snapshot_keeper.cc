@@ -103,6 +103,7 @@ Result<void> SnapshotKeeper::Impl::tidy() {
 Result<void> SnapshotKeeper::Impl::clean() {
   HOLDFAST_TRY(cleaner_.look());
   HOLDFAST_TRY(cleaner_.remove_snapshots(settings_.snapshot_hold().value_or(Lsn())));
+  settings_.covered(cleaner_.covered());
   const auto removed = cleaner_.remove_segments(removable());
   if (!removed) return removed.error();
   board_.removed_segments.fetch_add(*removed, std::memory_order_relaxed);

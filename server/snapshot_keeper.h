@@ -23,6 +23,8 @@ class SnapshotKeeper {
     /// What else than snapshots keeps the log, and which snapshot somebody reads; none: none.
     std::function<RetentionHolds()> holds;
     std::function<std::optional<Lsn>()> snapshot_hold;
+    /// Is told what the older of two snapshots has, none while there are fewer.
+    std::function<void(Lsn)> covered;
     /// One line for the operator.
     std::function<void(std::string_view)> say;
   };

@@ -17,11 +17,11 @@ from resp import Connection, as_map, encode  # noqa: E402
 from shards import create, eventually, names_everywhere, running  # noqa: E402
 
 ITEMS, USERS, CONNECTIONS, PAIRS = 200, 50, 8, 1000
-SEGMENT, SNAPSHOT_AFTER, KEEP = 4 * MIB, 32 * MIB, 16 * MIB
-# What lies between two snapshots and above the older of them; while one is made the log goes on growing.
-DISK_MAX = 12 * SNAPSHOT_AFTER
+# The log; what is written between two looks at it, and what was on its way then; a segment ahead; the snapshots.
+LOG_MAX = 256 * MIB
+DISK_MAX = LOG_MAX + 32 * MIB
 MEMORY_MAX = 150 * MIB
-FLAGS = ("--segment-bytes", "4MiB", "--snapshot-log-bytes", "32MiB", "--snapshot-every", "1s", "--log-keep-bytes", "16MiB",
+FLAGS = ("--segment-bytes", "4MiB", "--snapshot-log-bytes", "32MiB", "--log-max-bytes", str(LOG_MAX), "--snapshot-every", "1s", "--log-keep-bytes", "16MiB",
          "--log-keep-age", "1s", "--ended-max", "100", "--ended-retention", "1s")
 PATIENCE_SECONDS = 120
 
@@ -44,7 +44,7 @@ class Lane:
         self.socket.setblocking(False)
         pairs = [(names[n % len(names)], f"u{n % USERS}") for n in range(PAIRS)]
         self.lot = b"".join(encode("RESERVE", *pair) + encode("RELEASE", *pair) for pair in pairs)
-        self.unsent, self.missing, self.part, self.refused = b"", 0, b"", 0
+        self.unsent, self.missing, self.part, self.refused, self.refused_before = b"", 0, b"", 0, 0
         loop.register(self.socket, selectors.EVENT_READ, self)
 
     def begin(self):
@@ -59,7 +59,7 @@ class Lane:
             pass
 
     def read(self):
-        """Reservations that came and went: those of the lot, once it is answered."""
+        """Reservations that came and went: those of the lot that were not refused, once it is answered."""
         try:
             data = self.socket.recv(1 << 18)
         except BlockingIOError:
@@ -69,10 +69,14 @@ class Lane:
         if b"-" in data:
             self.judge(lines)
         self.missing -= len(lines)
-        return PAIRS if self.missing == 0 else 0
+        if self.missing:
+            return 0
+        taken = PAIRS - (self.refused - self.refused_before)
+        self.refused_before = self.refused
+        return taken
 
     def judge(self, lines):
-        """Where the disk does not keep up new reservations are refused; then there is nothing to release."""
+        """Where disk or snapshots do not keep up new reservations are refused; then there is nothing to release."""
         self.refused += sum(line.startswith(b"-OVERLOADED") for line in lines)
         wrong = [line for line in lines if b"-" in line and line != b":-1" and not line.startswith(b"-OVERLOADED")]
         check(not wrong and (self.refused or b":-1" not in lines), "each is taken and released, or there is no room", wrong[:3])
@@ -100,7 +104,7 @@ def turn_over(server, folder, names, reservations):
             most_disk, most_memory = max(most_disk, disk(folder)), max(most_memory, server.resident())
     seconds = time.monotonic() - began
     refused = sum(lane.refused for lane in lanes)
-    print(f"{done - refused:,} reservations came and went in {seconds:.0f} s, {refused:,} were refused for want of room; at most {most_disk / MIB:.0f} MiB on disk, "
+    print(f"{done:,} reservations came and went in {seconds:.0f} s, {refused:,} were refused for want of room; at most {most_disk / MIB:.0f} MiB on disk, "
           f"{most_memory / MIB:.0f} MiB resident", flush=True)
     for lane in lanes:
         lane.socket.close()

@@ -38,7 +38,8 @@ class LogStreamBench final : public LogFeed {
     }
   }
   LogStream::Moment moment() const {
-    return {durable, now, wall_time(1'800'000'000'000 + now.count()), driver.log->status().segment_used_bytes.load()};
+    return {durable, now, wall_time(1'800'000'000'000 + now.count()), driver.log->status().segment_used_bytes.load(),
+            covered};
   }
   void see() { stream->see(moment()); }
 
@@ -88,6 +89,7 @@ class LogStreamBench final : public LogFeed {
   RecentBatches recent;
   Lsn durable;
   Millis now{1000};
+  std::optional<Lsn> covered;  // by snapshots
   LogDriver driver;
   std::optional<LogStream> stream;
 };

@@ -96,6 +96,29 @@ TEST_CASE("log stream: a sink that keeps too much of the log stops sales, by nam
   CHECK(bench.stream->board().held_bytes <= kSegmentBytesMin);
 }
 
+TEST_CASE("log stream: snapshots that are not made in time stop sales as well, until they are") {
+  LogStreamBench bench(0, FsyncPolicy::always, 5 * kSegmentBytesMin);
+  bench.covered = Lsn();
+  const auto look = [&] {
+    bench.see();
+    bench.stream->look();
+  };
+  for (int i = 0; i < 1000 && bench.stream->board().overloaded.empty(); ++i) {
+    bench.write(5);
+    look();
+    REQUIRE(bench.stream->board().held_bytes <= 5 * kSegmentBytesMin);
+  }
+  CHECK(
+      bench.stream->board().overloaded.starts_with("the older of two snapshots has LSN 0 and keeps 327680 bytes of the "
+                                                   "log, log-max-bytes is 327680; another has to be"));
+  bench.covered = Lsn(bench.durable.value() - 1);
+  look();
+  CHECK(bench.stream->board().overloaded.empty());
+  CHECK(bench.stream->board().holder.starts_with("the older of two snapshots"));
+  CHECK(bench.ask({"LOG", "ACK", "slow", "0"}) == "+OK\r\n");
+  CHECK(bench.stream->board().overloaded.starts_with("sink slow has acknowledged LSN 0 and keeps 327680 bytes"));
+}
+
 TEST_CASE("log stream: an acknowledgement that could not be kept is an error, and is tried again in time") {
   LogStreamBench bench;
   bench.write(1);

@@ -51,6 +51,8 @@ TEST_CASE("options: what is wrong is refused and named") {
   CHECK(read({"--bind", "127.0.0.2"}).exit_status == 0);
   CHECK(read({"--bind", "::1"}).exit_status == 0);
   CHECK(read({"--segment-bytes", "1"}).text.find("65536") != std::string::npos);
+  CHECK(read({"--log-max-bytes", "512MiB"}).text.find("16 segments of 67108864 bytes") != std::string::npos);
+  CHECK(read({"--log-max-bytes", "512MiB", "--segment-bytes", "32MiB"}).exit_status == 0);
 }
 
 TEST_CASE("options: with users an explicit bind may be any address") {
