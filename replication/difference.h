@@ -49,8 +49,8 @@ struct Difference {
   Lsn cursor;                           // cursor: what it says
   Lsn lsn;                              // cursor: where the tables are
   std::int64_t delta = 0;               // sold
-  std::optional<Observation> expected;  // missing, state, quantity
-  std::optional<Observation> found;     // state, quantity
+  std::optional<Observation> expected;  // missing, state, quantity; terms: what they tell is wrong in the row
+  std::optional<Observation> found;     // state, quantity, terms
 };
 
 /// Keeps a bounded number of differences, and counts all.

@@ -34,10 +34,25 @@ JournalRow journal_row(const Event& event) {
 }
 
 std::uint64_t journal_digest(const JournalRow& row) {
-  return std::hash<std::string>()(fmt::format("{} {} {} {} {} {} {} {} {} {} {}", row.lsn.value(), row.event, row.at_ms,
-                                              row.id.value_or("-"), row.user.value_or(" "), row.quantity, row.flags,
-                                              row.after.available, row.after.reserved, row.after.confirmed,
-                                              row.after.held));
+  const std::string expires_at = row.expires_at_ms ? fmt::format("{}", *row.expires_at_ms) : "-";
+  return std::hash<std::string>()(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", row.lsn.value(), row.event,
+                                              row.at_ms, row.id.value_or("-"), row.user.value_or(" "), row.quantity,
+                                              row.flags, expires_at, row.after.available, row.after.reserved,
+                                              row.after.confirmed, row.after.held, row.reason.value_or(" ")));
+}
+
+OrderTerms journal_terms(const JournalRow& row) {
+  OrderTerms terms;
+  const bool begins = row.event == "RESERVE";
+  if (!begins && row.event != "EXTEND") return terms;
+  terms.told = {OrderTerm::expires_at};
+  terms.expires_at_ms = row.expires_at_ms;
+  if (!begins) return terms;
+  terms.told.add(OrderTerm::exclusive);
+  terms.told.add(OrderTerm::reserved_at);
+  terms.exclusive = (row.flags & 1) != 0;
+  terms.reserved_at_ms = row.at_ms;
+  return terms;
 }
 
 }  // namespace holdfast

@@ -1,7 +1,7 @@
 // A change as a row of flash_sale_journal. Values; any thread.
 #pragma once
 
-#include "replication/event.h"
+#include "replication/order_terms.h"
 
 namespace holdfast {
 
@@ -22,8 +22,10 @@ struct JournalRow {
 
 JournalRow journal_row(const Event& event);
 
-/// A number that two rows of one change share only when they say the same, as the relay compares them: all but the expiry
-/// and the reason.
+/// A number that two rows of one change share only when they say the same.
 std::uint64_t journal_digest(const JournalRow& row);
+
+/// What a row of a reservation's change tells of its order.
+OrderTerms journal_terms(const JournalRow& row);
 
 }  // namespace holdfast

@@ -149,11 +149,11 @@ inline const SqlStatement kDifferingJournal{
     "differing_journal",
     "SELECT j.item || ' ' || j.version || ' ' || j.sequence" HOLDFAST_JOURNAL_ROWS
     " JOIN flash_sale_journal j ON j.item = u.item AND j.version = u.version AND j.sequence = u.sequence"
-    " WHERE (j.lsn, j.event, j.at, j.order_id, j.user_id, j.quantity, j.flags, j.available, j.reserved, j.confirmed, "
-    "j.held)"
-    " IS DISTINCT FROM (u.lsn, u.event, to_timestamp(u.at / 1000.0), u.order_id, u.user_id, u.quantity, u.flags, "
-    "u.available,"
-    " u.reserved, u.confirmed, u.held) ORDER BY j.lsn LIMIT 1"};
+    " WHERE (j.lsn, j.event, j.at, j.order_id, j.user_id, j.quantity, j.flags, j.expires_at, j.reason, j.available,"
+    " j.reserved, j.confirmed, j.held)"
+    " IS DISTINCT FROM (u.lsn, u.event, to_timestamp(u.at / 1000.0), u.order_id, u.user_id, u.quantity, u.flags,"
+    " to_timestamp(u.expires_at / 1000.0), u.reason, u.available, u.reserved, u.confirmed, u.held)"
+    " ORDER BY j.lsn LIMIT 1"};
 #undef HOLDFAST_JOURNAL_ROWS
 
 }  // namespace holdfast::postgres_statements

@@ -16,6 +16,9 @@ std::string show(OrderStatus status, std::int64_t quantity, std::string_view use
   return fmt::format("{} x{} of user {}, sequence {}", status_name(status), quantity, user, sequence.value());
 }
 
+/// What an order that the tables began with does not have from the log.
+constexpr OrderTermSet kFromSnapshot = {OrderTerm::offer, OrderTerm::reserved_at, OrderTerm::expires_at};
+
 std::string show(const Observation& row) { return show(row.status, row.quantity, row.user, row.sequence); }
 
 }  // namespace
@@ -176,6 +179,7 @@ void Reconcile::compare_order(const Group& group) {
   // One that ended while it was parked may have left no row.
   const bool excused = truth->change != nullptr && !is_live(truth->status) && chain.last >= truth->change->sequence;
   judge_row(group, *truth, until, excused);
+  judge_terms(group, until);
 }
 
 void Reconcile::judge_unknown(const Group& group, std::string_view why) {
@@ -211,6 +215,43 @@ void Reconcile::judge_row(const Group& group, const Truth& truth, Sequence until
     found.expected->user = truth.user;
   }
   if (row != nullptr) found.found = *row;
+  out_.add(std::move(found));
+}
+
+/// After this sequence.
+Reconcile::TermsTruth Reconcile::terms_at(const Group& group, Sequence sequence) const {
+  TermsTruth truth;
+  const auto follow = [&](std::span<const Observation> source, bool by_server) {
+    for (const Observation& seen : source) {
+      if (seen.sequence > sequence) break;
+      const bool from_snapshot = seen.sequence <= group.item.begins;
+      const OrderTermSet told = from_snapshot ? seen.terms.told.without(kFromSnapshot) : seen.terms.told;
+      if (seen.terms.begins_life()) truth = {};
+      truth.terms.take(seen.terms, told);
+      truth.by_server = by_server ? truth.by_server.with(told) : truth.by_server.without(told);
+    }
+  };
+  follow(group.journal, false);
+  follow(group.snapshot, true);
+  follow(group.log, true);
+  return truth;
+}
+
+void Reconcile::judge_terms(const Group& group, Sequence until) {
+  if (group.row() == nullptr) return;
+  const TermsTruth truth = terms_at(group, until);
+  const OrderTermSet differ = differing_terms(truth.terms, group.row()->terms);
+  if (differ.empty()) return;
+  Difference found = difference(DifferenceKind::terms, group.item);
+  found.key = id_text(group.row()->id.value());
+  found.tables = show_terms(group.row()->terms, differ);
+  found.server = show_terms(truth.terms, differ);
+  found.mendable = truth.by_server.includes(differ);
+  found.expected = *group.row();
+  found.expected->sequence = until;
+  found.expected->terms = truth.terms;
+  found.expected->terms.told = differ;
+  found.found = *group.row();
   out_.add(std::move(found));
 }
 

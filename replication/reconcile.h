@@ -5,6 +5,9 @@
 // A reservation's row should be as the last change that the tables have of it left it. Which that was, the log says, else
 // the snapshot, else the first later change, else, for what the server has forgotten, the journal. Of what is parked, the
 // row should be as it was before that began.
+//
+// What an order says beside that, its terms, is what RESERVE and the last EXTEND said: by the log, else by the journal. Orders
+// that the tables began with have theirs from a snapshot, whose clock is not the log's: of these only what came later counts.
 #pragma once
 
 #include "replication/difference.h"
@@ -33,11 +36,18 @@ class Reconcile {
     std::string_view user;
     bool by_server = false;
   };
+  /// What an order is to say beside its state, as far as that is told.
+  struct TermsTruth {
+    OrderTerms terms;
+    OrderTermSet by_server;
+  };
   void compare_group(std::span<const Observation> all);
   void compare_journal(const Group& group);
   void compare_order(const Group& group);
   std::optional<Truth> truth_at(const Group& group, Sequence sequence) const;
   void judge_row(const Group& group, const Truth& truth, Sequence until, bool excused);
+  TermsTruth terms_at(const Group& group, Sequence sequence) const;
+  void judge_terms(const Group& group, Sequence until);
   void judge_unknown(const Group& group, std::string_view why);
   Difference difference(DifferenceKind kind, const ReconcileItem& item) const;
   void finish_item(ReconcileItem& item);

@@ -68,6 +68,26 @@ const SqlStatement kUpdateOrders{
     " sequence = old.sequence, lsn = old.lsn, updated_at = now() FROM old"
     " WHERE o.item_id = old.item_id AND o.version = old.version AND o.order_id = old.order_id"
     " RETURNING old.item, o.version, o.order_id, old.before::text, to_jsonb(o)::text"};
+// NULL, or false of a column's own flag: it is right as it is.
+const SqlStatement kUpdateTerms{
+    "mend_update_terms",
+    "WITH u AS (SELECT * FROM unnest($1::{{id}}[], $2::bigint[], $3::text[], $4::uuid[], $5::bigint[], $6::text[],"
+    " $7::bigint[], $8::boolean[], $9::bigint[], $10::text[], $11::text[], $12::bigint[], $13::boolean[], "
+    "$14::bigint[])"
+    " AS u(item_id, version, item, order_id, as_of, found_status, found_sequence, exclusive, price, currency, sale_id,"
+    " reserved_at, sets_expiry, expires_at)),"
+    " old AS (SELECT u.*, to_jsonb(o) AS before FROM u JOIN flash_sale_order o ON o.item_id = u.item_id"
+    "  AND o.version = u.version AND o.order_id = u.order_id"
+    "  WHERE o.status = u.found_status AND o.sequence = u.found_sequence AND" HOLDFAST_NOT_CHANGED_SINCE
+    "  FOR UPDATE OF o)"
+    " UPDATE flash_sale_order o SET exclusive = coalesce(old.exclusive, o.exclusive), price = coalesce(old.price, "
+    "o.price),"
+    " currency = coalesce(old.currency, o.currency), sale_id = coalesce(old.sale_id, o.sale_id),"
+    " reserved_at = coalesce(to_timestamp(old.reserved_at / 1000.0), o.reserved_at),"
+    " expires_at = CASE WHEN old.sets_expiry THEN to_timestamp(old.expires_at / 1000.0) ELSE o.expires_at END,"
+    " updated_at = now() FROM old"
+    " WHERE o.item_id = old.item_id AND o.version = old.version AND o.order_id = old.order_id"
+    " RETURNING old.item, o.version, o.order_id, old.before::text, to_jsonb(o)::text"};
 #undef HOLDFAST_NOT_CHANGED_SINCE
 
 const SqlStatement kSold{
@@ -85,9 +105,9 @@ constexpr const char* kBack = "ROLLBACK TO SAVEPOINT mend; RELEASE SAVEPOINT men
 ReconcileKey key_of(const Difference& difference) { return {difference.number, difference.expected->id.value()}; }
 
 /// In which order kinds are mended: orders need the journal, and sums come last.
-constexpr DifferenceKind kOrder[] = {DifferenceKind::cursor,  DifferenceKind::gap,   DifferenceKind::journal,
-                                     DifferenceKind::missing, DifferenceKind::state, DifferenceKind::quantity,
-                                     DifferenceKind::sold};
+constexpr DifferenceKind kOrder[] = {DifferenceKind::cursor,   DifferenceKind::gap,   DifferenceKind::journal,
+                                     DifferenceKind::missing,  DifferenceKind::terms, DifferenceKind::state,
+                                     DifferenceKind::quantity, DifferenceKind::sold};
 
 }  // namespace
 
@@ -96,7 +116,8 @@ void ReconcileMender::prepare(std::span<const Difference> differences) {
     if (!difference.mendable) continue;
     const bool of_journal = difference.kind == DifferenceKind::gap || difference.kind == DifferenceKind::journal;
     if (of_journal) rows_.try_emplace({difference.number, difference.sequence});
-    if (difference.kind == DifferenceKind::missing) lives_[key_of(difference)] = difference.expected->sequence;
+    const bool of_life = difference.kind == DifferenceKind::missing || difference.kind == DifferenceKind::terms;
+    if (of_life) lives_[key_of(difference)] = difference.expected->sequence;
   }
 }
 
@@ -138,6 +159,7 @@ Result<std::uint64_t> ReconcileMender::mend_batch(DifferenceKind kind, Batch bat
       return mend_journal(batch);
     case DifferenceKind::missing:
       return insert_orders(batch);
+    case DifferenceKind::terms:
     case DifferenceKind::state:
     case DifferenceKind::quantity:
       return update_orders(batch);
@@ -150,6 +172,10 @@ Result<std::uint64_t> ReconcileMender::mend_batch(DifferenceKind kind, Batch bat
 
 Result<SqlAnswer> ReconcileMender::run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
   return connection_.run({statement.name, sql_with_ids(statement.text, ids_)}, parameters);
+}
+
+Result<SqlAnswer> ReconcileMender::try_run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
+  return connection_.try_run({statement.name, sql_with_ids(statement.text, ids_)}, parameters);
 }
 
 Result<std::uint64_t> ReconcileMender::note(const SqlAnswer& changed, DifferenceKind kind) {
@@ -235,6 +261,45 @@ Result<std::uint64_t> ReconcileMender::update_orders(Batch batch) {
 
 /// How many; nothing when a row is refused.
 Result<std::optional<std::uint64_t>> ReconcileMender::try_update(Batch batch) {
+  const DifferenceKind kind = batch.front()->kind;
+  HOLDFAST_TRY(connection_.execute(kSavepoint));
+  const auto changed = kind == DifferenceKind::terms ? try_terms(batch) : try_states(batch);
+  if (!changed) return changed.error();
+  HOLDFAST_TRY(connection_.execute(changed->refused.empty() ? kRelease : kBack));
+  if (!changed->refused.empty()) return std::optional<std::uint64_t>();
+  const auto noted = note(*changed, kind);
+  if (!noted) return noted.error();
+  return std::optional(*noted);
+}
+
+Result<SqlAnswer> ReconcileMender::try_terms(Batch batch) {
+  SqlRows<14> rows;
+  for (const Difference* difference : batch) {
+    const Observation& row = *difference->expected;
+    const OrderTerms& terms = row.terms;
+    const auto wrong = [&](OrderTerm term, auto value) {
+      return terms.told.has(term) ? std::optional(value) : std::nullopt;
+    };
+    std::optional<std::int64_t> price;
+    std::optional<std::string> currency, sale;
+    if (terms.told.has(OrderTerm::offer)) {
+      const auto begun = begun_.find(key_of(*difference));
+      if (begun == begun_.end()) continue;  // the log has lost it meanwhile
+      const ItemDefinition& definition = begun->second.item->definition;
+      price = definition.price;
+      currency = outside_text(definition.currency);
+      sale = outside_text(definition.sale);
+    }
+    rows.add(items_.at(difference->number.value()).item_id, difference->version.value(), difference->item,
+             id_text(row.id.value()), difference->as_of.value(), status_name(difference->found->status),
+             difference->found->sequence.value(), wrong(OrderTerm::exclusive, terms.exclusive), price, currency, sale,
+             wrong(OrderTerm::reserved_at, terms.reserved_at_ms), terms.told.has(OrderTerm::expires_at),
+             terms.expires_at_ms);
+  }
+  return try_run(kUpdateTerms, rows.parameters());
+}
+
+Result<SqlAnswer> ReconcileMender::try_states(Batch batch) {
   SqlRows<12> rows;
   for (const Difference* difference : batch) {
     const Observation& row = *difference->expected;
@@ -243,15 +308,7 @@ Result<std::optional<std::uint64_t>> ReconcileMender::try_update(Batch batch) {
              status_name(row.status), row.sequence.value(), row.lsn.value(), difference->as_of.value(),
              status_name(difference->found->status), difference->found->sequence.value());
   }
-  HOLDFAST_TRY(connection_.execute(kSavepoint));
-  const auto changed =
-      connection_.try_run({kUpdateOrders.name, sql_with_ids(kUpdateOrders.text, ids_)}, rows.parameters());
-  if (!changed) return changed.error();
-  HOLDFAST_TRY(connection_.execute(changed->refused.empty() ? kRelease : kBack));
-  if (!changed->refused.empty()) return std::optional<std::uint64_t>();
-  const auto noted = note(*changed, batch.front()->kind);
-  if (!noted) return noted.error();
-  return std::optional(*noted);
+  return try_run(kUpdateOrders, rows.parameters());
 }
 
 Result<std::uint64_t> ReconcileMender::mend_sold(Batch batch) {

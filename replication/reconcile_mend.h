@@ -35,8 +35,11 @@ class ReconcileMender {
   Result<std::uint64_t> insert_orders(Batch batch);
   Result<std::uint64_t> update_orders(Batch batch);
   Result<std::optional<std::uint64_t>> try_update(Batch batch);
+  Result<SqlAnswer> try_states(Batch batch);
+  Result<SqlAnswer> try_terms(Batch batch);
   Result<std::uint64_t> mend_sold(Batch batch);
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
+  Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   /// Notes the rows of an answer: item, version, key, before, after.
   Result<std::uint64_t> note(const SqlAnswer& changed, DifferenceKind kind);
 

@@ -30,12 +30,14 @@ constexpr const char* kParked =
     "first_sequence";
 constexpr const char* kOrders =
     "SELECT k.number, o.order_id, o.user_id::text, o.quantity, o.status, o.sequence, o.lsn,"
-    " CASE WHEN k.number IS NULL THEN o.item_id::text END, o.version"
+    " CASE WHEN k.number IS NULL THEN o.item_id::text END, o.version, o.exclusive, o.price, o.currency, o.sale_id,"
+    " (extract(epoch FROM o.reserved_at) * 1000)::bigint, (extract(epoch FROM o.expires_at) * 1000)::bigint"
     " FROM flash_sale_order o LEFT JOIN holdfast_item k ON k.item_id = o.item_id AND k.version = o.version";
 constexpr const char* kJournal =
     "SELECT k.number, j.sequence, j.lsn, j.event, (extract(epoch FROM j.at) * 1000)::bigint, j.order_id, j.user_id,"
     " j.quantity, j.flags, j.available, j.reserved, j.confirmed, j.held, CASE WHEN k.number IS NULL THEN j.item END,"
-    " j.version FROM flash_sale_journal j LEFT JOIN holdfast_item k ON k.item = j.item AND k.version = j.version";
+    " j.version, (extract(epoch FROM j.expires_at) * 1000)::bigint, j.reason FROM flash_sale_journal j LEFT JOIN "
+    "holdfast_item k ON k.item = j.item AND k.version = j.version";
 constexpr const char* kDuplicates =
     "SELECT k.number, o.user_id::text, count(*), k.item, o.version FROM flash_sale_order o"
     " JOIN holdfast_item k ON k.item_id = o.item_id AND k.version = o.version"
@@ -50,6 +52,22 @@ std::optional<OrderStatus> status_after(std::string_view event) {
   if (event == "EXPIRE") return OrderStatus::expired;
   if (event == "REFUND") return OrderStatus::refunded;
   return std::nullopt;
+}
+
+std::optional<std::int64_t> optional_in(const SqlRow& row, std::size_t column) {
+  return row.at(column) ? std::optional(number_in(row, column)) : std::nullopt;
+}
+
+/// Of a row of kOrders.
+OrderTerms order_terms(const SqlRow& row) {
+  OrderTerms terms;
+  terms.told = {OrderTerm::exclusive, OrderTerm::offer, OrderTerm::reserved_at, OrderTerm::expires_at};
+  terms.exclusive = row.at(9) == "t";
+  terms.price = number_in(row, 10);
+  terms.offer = offer_digest(optional_in(row, 10), row.at(11), row.at(12));
+  terms.reserved_at_ms = number_in(row, 13);
+  terms.expires_at_ms = optional_in(row, 14);
+  return terms;
 }
 
 Error unreadable(std::string_view table, const SqlRow& row) {
@@ -200,6 +218,7 @@ Result<void> ReconcileTables::read_orders(ObservationSpill& spill, Differences& 
     seen.status = *status;
     seen.quantity = number_in(row, 3);
     seen.user = row.at(2).value_or("");
+    seen.terms = order_terms(row);
     return spill.add(seen);
   });
 }
@@ -222,6 +241,8 @@ Result<void> ReconcileTables::read_journal(ObservationSpill& spill, Differences&
     said.quantity = number_in(row, 7);
     said.flags = number_in(row, 8);
     said.after = {number_in(row, 9), number_in(row, 10), number_in(row, 11), number_in(row, 12)};
+    said.expires_at_ms = optional_in(row, 15);
+    said.reason = row.at(16);
     Observation seen;
     seen.number = ItemNumber(unsigned_in(row, 0));
     seen.source = ObservationSource::journal;
@@ -235,6 +256,7 @@ Result<void> ReconcileTables::read_journal(ObservationSpill& spill, Differences&
       seen.status = *status;
       seen.quantity = said.quantity;
       seen.user = said.user.value_or("");
+      seen.terms = journal_terms(said);
     }
     return spill.add(seen);
   });

@@ -8,7 +8,8 @@
 namespace holdfast {
 namespace {
 
-Observation observe(const Event& event) {
+/// `offered`: the item is known as it was then.
+Observation observe(const Event& event, bool offered) {
   Observation seen;
   seen.number = event.item->number;
   seen.source = ObservationSource::log;
@@ -23,6 +24,7 @@ Observation observe(const Event& event) {
   seen.from = change.from;
   seen.quantity = reservation->quantity.value();
   seen.user = outside_text(reservation->user);
+  seen.terms = terms_of(event, offered);
   return seen;
 }
 
@@ -54,6 +56,8 @@ class ReconcileServer::Rows final : public SnapshotAcceptor {
     seen.status = status_of(row.state);
     seen.quantity = row.quantity;
     seen.user = outside_text(row.user.text());
+    seen.terms.told = {OrderTerm::exclusive};
+    seen.terms.exclusive = row.exclusive;
     return spill_.add(seen);
   }
 
@@ -131,7 +135,8 @@ Result<void> ReconcileServer::take(const Event& event, ObservationSpill& spill) 
   if (event.is(ItemEvent::load)) item.whole = true;
   const bool newest = !item.counters || event.sequence > item.counters->sequence;
   if (has && newest) item.counters = CountersAt{event.sequence, event.after, total(event.after)};
-  return spill.add(observe(event));
+  // Before the log's first change of the item as a whole, what is at hand is how the tables have it now.
+  return spill.add(observe(event, event.item != item.facts));
 }
 
 Result<void> ReconcileServer::read_snapshot(ObservationSpill& spill, const Progress& progress) {

@@ -44,11 +44,19 @@ DAMAGE = [
     Damage("the sequence of an order changed", f"UPDATE flash_sale_order SET sequence = sequence + 100 WHERE {order(2)}", {"state": 1}),
     Damage("quantity and user changed", f"UPDATE flash_sale_order SET quantity = 5 WHERE {order(1)}; UPDATE flash_sale_order SET user_id = 'mallory' WHERE {order(2)}",
            {"quantity": 2}),
+    Damage("price, currency and sale changed", f"UPDATE flash_sale_order SET price = 1 WHERE {order(1)}; UPDATE flash_sale_order SET currency = 'USD' WHERE {order(5)};"
+           f"UPDATE flash_sale_order SET sale_id = NULL WHERE {order(6)}", {"terms": 3}),
+    Damage("an order that is exclusive no more", f"UPDATE flash_sale_order SET exclusive = false WHERE {order(1)}", {"terms": 1}),
+    Damage("when it was reserved and when it expires changed", f"UPDATE flash_sale_order SET reserved_at = reserved_at - interval '1 day' WHERE {order(1)};"
+           f"UPDATE flash_sale_order SET expires_at = expires_at + interval '1 second' WHERE {order(1)}; UPDATE flash_sale_order SET expires_at = NULL WHERE {order(17)}", {"terms": 2}),
+    Damage("status, user and price of one order changed", f"UPDATE flash_sale_order SET status = 'CANCELLED', user_id = 'mallory', price = 1 WHERE {order(1)}", {"state": 1, "terms": 1}),
     Damage("a user's second live order", "DROP INDEX flash_sale_order_live; " + f"UPDATE flash_sale_order SET user_id = '1' WHERE {order(2)}", {"duplicate": 1, "quantity": 1},
            {"quantity": 1}, undo="CREATE UNIQUE INDEX flash_sale_order_live ON flash_sale_order (item_id, version, user_id) WHERE exclusive AND status IN ('PENDING', 'PAID')"),
     Damage("rows of the journal removed", "DELETE FROM flash_sale_journal WHERE item = 'item:1' AND sequence IN (1, 5, 9, 30)", {"gap": 4}),
     Damage("an order and its row in the journal removed", f"DELETE {JOURNAL}; DELETE FROM flash_sale_order WHERE {order(6)}", {"gap": 1, "missing": 1}),
     Damage("a row of the journal changed", "UPDATE flash_sale_journal SET quantity = 3 WHERE item = 'item:1' AND sequence = 9", {"journal": 1}),
+    Damage("a reason and a deadline in the journal changed", "UPDATE flash_sale_journal SET reason = 'lost' WHERE event = 'ADJUST'; UPDATE flash_sale_journal SET"
+           " expires_at = NULL WHERE item = 'item:1' AND sequence = 9", {"journal": 2}),
     Damage("a row of the journal given to another order", f"UPDATE flash_sale_journal SET order_id = '{id_of(904)}' WHERE item = 'item:1' AND sequence = 9",
            {"journal": 1, "gap": 1}),
     Damage("a foreign row of the journal", "INSERT INTO flash_sale_journal SELECT item, version, 500, 500, event, at, order_id, user_id, quantity, flags, expires_at, reason, "
@@ -65,7 +73,8 @@ DAMAGE = [
 
 def sold_some(shop):
     """Twenty orders of item:1 in all their states, three of item:2."""
-    shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 40, "PRICE", 500, "CURRENCY", "EUR"), ("ITEM", "CREATE", "item:2", "STOCK", 3), *reserve("item:1", range(1, 5)))
+    shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 40, "PRICE", 500, "CURRENCY", "EUR"), ("ITEM", "CREATE", "item:2", "STOCK", 3), *reserve("item:1", range(1, 5)),
+             ("ITEM", "ADJUST", "item:2", "2", "ID", id_of(800), "REASON", "found"))
     shop.ask(("ITEM", "SET", "item:1", "PRICE", 700, "EXPECT", 500), *reserve("item:1", range(5, 17)), *reserve("item:1", range(17, 21), "TTL", 1000), *reserve("item:2", [101, 102, 103]))
     shop.ask(*[("CONFIRM", "item:1", number, "ID", id_of(number)) for number in range(5, 13)], *[("REFUND", "item:1", number, "ID", id_of(number)) for number in (9,)],
              *[("RELEASE", "item:1", number, "ID", id_of(number)) for number in (13, 14)], ("EXTEND", "item:1", "1", "TTL", 900000, "ID", id_of(1)))
@@ -76,7 +85,7 @@ def sold_some(shop):
 def contents(shop):
     """All of orders, journal and items, but for when a row was last written."""
     return [shop.database.run(f"SELECT {columns} FROM {table} ORDER BY 1") for table, columns in
-            (("flash_sale_order", "order_id, item_id, version, user_id, quantity, status, exclusive, price, currency, sequence, lsn, reserved_at, expires_at"),
+            (("flash_sale_order", "order_id, item_id, version, user_id, quantity, status, exclusive, price, currency, sale_id, sequence, lsn, reserved_at, expires_at"),
              ("flash_sale_journal", "lsn, item, version, sequence, event, at, order_id, user_id, quantity, flags, expires_at, reason, available"),
              ("flash_sale_item", "item_id, version, quantity, sold, sequence, state"))]
 
@@ -227,8 +236,11 @@ def from_a_snapshot(programs, folder):
     check(reconcile(shop, status=0)[0] == {}, "nothing differs")
     shop.database.run(foreign("item:1", 901, "EXPIRED") + f"; UPDATE flash_sale_order SET status = 'PAID' WHERE {order(2)}; DELETE FROM flash_sale_order WHERE {order(1)}")
     shop.database.run("DELETE FROM flash_sale_journal WHERE item = 'item:1' AND sequence IN (3, 20)")
+    # The snapshot has neither prices nor the log's times; the journal has these, but its word alone is none to write by.
+    shop.database.run(f"UPDATE flash_sale_order SET reserved_at = now() WHERE {order(3)}; UPDATE flash_sale_order SET exclusive = false WHERE {order(4)}")
     found, mended, told = reconcile(shop, "--apply", status=1)
-    check(found == {"state": 1, "missing": 1, "unknown": 1, "gap": 1} and mended == {"state": 1, "missing": 1}, "what the log no longer has cannot be mended", found, mended)
+    check(found == {"state": 1, "missing": 1, "unknown": 1, "gap": 1, "terms": 2} and mended == {"state": 1, "missing": 1, "terms": 1},
+          "what the log no longer has cannot be mended", found, mended)
     check([each["tables"] for each in told["list"] if each["kind"] == "gap"] == ["2 rows less than sequences"], "how many are gone", told["list"])
     shop.stop()
 
@@ -248,6 +260,15 @@ def begun_with_a_snapshot(programs, folder):
     shop.start_relay()
     shop.caught_up()
     check(reconcile(shop, status=0)[0] == {}, "nor when the relay goes on")
+    # Of an order that was there already the times are the snapshot's; what came to it later is the log's.
+    shop.ask(("EXTEND", "item:1", "2", "TTL", 900000, "ID", id_of(2)))
+    shop.caught_up()
+    shop.database.run(f"UPDATE flash_sale_order SET reserved_at = now(), price = 1 WHERE {order(10)}")
+    check(reconcile(shop, status=0)[0] == {}, "what the log does not say is not compared")
+    shop.database.run(f"UPDATE flash_sale_order SET expires_at = now() WHERE {order(2)}; UPDATE flash_sale_order SET exclusive = false WHERE {order(10)};"
+                      f"UPDATE flash_sale_order SET price = 1 WHERE {order(30)}")
+    check(reconcile(shop, "--apply", status=0)[1] == {"terms": 3}, "what it says is")
+    check(reconcile(shop, status=0)[0] == {}, "and is mended")
     shop.database.run(f"UPDATE flash_sale_order SET status = 'EXPIRED' WHERE {order(1)} OR {order(2)}; DELETE FROM flash_sale_order WHERE {order(3)} OR {order(30)}")
     found, mended, _ = reconcile(shop, "--apply", status=1)
     check(found == {"state": 2, "missing": 2} and mended == {"state": 2, "missing": 1}, "one whose RESERVE the journal never had is for a person", found, mended)

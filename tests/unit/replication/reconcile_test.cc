@@ -227,11 +227,103 @@ TEST_CASE("reconcile: differences are counted, and a bounded number is kept") {
   CHECK(out.kept().size() == kDifferencesMax);
 }
 
+namespace {
+
+/// Terms with a price, times at it, and what of them is told.
+OrderTerms terms(std::int64_t price, OrderTermSet told) {
+  OrderTerms made;
+  made.told = told;
+  made.exclusive = price % 2 == 0;
+  made.price = price;
+  made.offer = offer_digest(price, "EUR", "");
+  made.reserved_at_ms = price;
+  made.expires_at_ms = price;
+  return made;
+}
+constexpr OrderTermSet kAll = {OrderTerm::exclusive, OrderTerm::offer, OrderTerm::reserved_at, OrderTerm::expires_at};
+constexpr OrderTermSet kByJournal = {OrderTerm::exclusive, OrderTerm::reserved_at, OrderTerm::expires_at};
+
+/// What differs of terms: "mendable: what the server says".
+std::string found_terms(Bench& bench) {
+  Differences out;
+  Reconcile(bench.items, bench.chains, Lsn(1), out).compare(bench.said);
+  std::string text;
+  for (const Difference& found : out.kept()) {
+    if (found.kind == DifferenceKind::terms) text += (found.mendable ? "mendable: " : "") + found.server;
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("reconcile: an order's terms are those of its RESERVE and of its last EXTEND") {
+  Bench bench;
+  bench.item().begins = Sequence(2);
+  bench.log(3, kPending).log(5, kPending, kPending).log(12, kPending, kPending).order(5, kPending);
+  bench.said[0].terms = terms(500, kAll);
+  bench.said[1].terms = terms(700, {OrderTerm::expires_at});
+  bench.said[2].terms = terms(900, {OrderTerm::expires_at});
+  OrderTerms& row = bench.said[3].terms;
+  row = terms(500, kAll);
+  row.expires_at_ms = 700;
+  CHECK(found_terms(bench).empty());
+  row.expires_at_ms = 500;
+  CHECK(found_terms(bench) == "mendable: expires at 700");
+  row.expires_at_ms.reset();
+  row.exclusive = false;
+  CHECK(found_terms(bench) == "mendable: exclusive, expires at 700");
+  row = terms(800, kAll);
+  CHECK(found_terms(bench) == "mendable: price 500 with its currency and sale, reserved at 500, expires at 700");
+  // Of what the tables began with, what came later, and what a snapshot says as the log does.
+  bench.item().begins = Sequence(3);
+  CHECK(found_terms(bench) == "mendable: expires at 700");
+  row.exclusive = false;
+  CHECK(found_terms(bench) == "mendable: exclusive, expires at 700");
+  // Of one that is parked, what came before that.
+  bench.item().begins = Sequence(2);
+  row = terms(500, kAll);
+  bench.parked(5);
+  CHECK(found_terms(bench).empty());
+}
+
+TEST_CASE("reconcile: a second life has terms of its own") {
+  Bench bench;
+  bench.item().begins = Sequence(2);
+  bench.log(3, kPending).log(4, kExpired, kPending).log(5, kPending).order(5, kPending);
+  bench.said[0].terms = terms(500, kAll);
+  bench.said[2].terms = terms(600, {OrderTerm::exclusive, OrderTerm::reserved_at, OrderTerm::expires_at});
+  bench.said[3].terms = terms(600, kAll);
+  CHECK(found_terms(bench).empty());
+  bench.said[3].terms = terms(500, kAll);
+  CHECK(found_terms(bench) == "mendable: reserved at 600, expires at 600");
+}
+
+TEST_CASE("reconcile: terms that only the journal tells are for a person, those of the log and the snapshot are not") {
+  Bench bench;
+  bench.item().begins = Sequence(2);
+  bench.journal(3, kPending).snapshot(5, kPaid).log(5, kPaid, kPending).order(5, kPaid);
+  bench.said[0].terms = terms(500, kByJournal);
+  bench.said[1].terms = terms(500, {OrderTerm::exclusive});
+  bench.said[3].terms = terms(502, kAll);
+  CHECK(found_terms(bench) == "reserved at 500, expires at 500");
+  bench.said[3].terms = terms(500, kAll);
+  bench.said[3].terms.exclusive = false;
+  CHECK(found_terms(bench) == "mendable: exclusive");
+  // The log's word goes before the journal's.
+  bench.log(3, kPending);
+  bench.said.back().terms = terms(600, kAll);
+  bench.said[3].terms = terms(600, kAll);
+  CHECK(found_terms(bench).empty());
+}
+
 TEST_CASE("reconcile: the spill gives back what it got, each reservation in one part") {
   auto spill = ObservationSpill::make();
   REQUIRE(spill.has_value());
   Bench bench;
   bench.log(3, kPending).log(5, kPaid, kPending).order(5, kPaid).snapshot(4, kExpired).journal(3, kPending);
+  bench.said[0].terms = terms(500, kAll);
+  bench.said[2].terms = terms(501, kByJournal);
+  bench.said[2].terms.expires_at_ms.reset();
   for (const Observation& seen : bench.said) REQUIRE(spill->add(seen).has_value());
   std::vector<Observation> back;
   for (std::size_t part = 0; part < kReconcileParts; ++part) {
@@ -246,6 +338,7 @@ TEST_CASE("reconcile: the spill gives back what it got, each reservation in one 
     CHECK(back[i].from == bench.said[i].from);
     CHECK(back[i].user == "u");
     CHECK(back[i].lsn == bench.said[i].lsn);
+    CHECK(back[i].terms == bench.said[i].terms);
     CHECK(back[i].source == bench.said[i].source);
   }
 }

@@ -1,0 +1,73 @@
+#include "replication/order_terms.h"
+
+#include "protocol/check.h"
+#include "protocol/outside_text.h"
+
+#include <fmt/format.h>
+
+namespace holdfast {
+
+std::uint64_t offer_digest(std::optional<std::int64_t> price, std::optional<std::string_view> currency,
+                           std::optional<std::string_view> sale) {
+  // Outside texts have no control characters.
+  return std::hash<std::string>()(fmt::format("{}\n{}\n{}", price ? fmt::format("{}", *price) : "\t",
+                                              currency.value_or("\t"), sale.value_or("\t")));
+}
+
+OrderTerms terms_of(const Event& event, bool offered) {
+  CHECK(event.reservation() != nullptr);
+  const ReservationChange& change = *event.reservation();
+  OrderTerms terms;
+  if (change.event != ReservationEvent::reserve && change.event != ReservationEvent::extend) return terms;
+  terms.told = {OrderTerm::expires_at};
+  if (change.expires_at) terms.expires_at_ms = to_ms(*change.expires_at);
+  if (change.event == ReservationEvent::extend) return terms;
+  terms.told.add(OrderTerm::exclusive);
+  terms.told.add(OrderTerm::reserved_at);
+  terms.exclusive = change.exclusive;
+  terms.reserved_at_ms = to_ms(event.at);
+  if (!offered) return terms;
+  const ItemDefinition& definition = event.item->definition;
+  terms.told.add(OrderTerm::offer);
+  terms.price = definition.price;
+  terms.offer = offer_digest(definition.price, outside_text(definition.currency), outside_text(definition.sale));
+  return terms;
+}
+
+void OrderTerms::take(const OrderTerms& later, OrderTermSet which) noexcept {
+  told = told.with(which);
+  if (which.has(OrderTerm::exclusive)) exclusive = later.exclusive;
+  if (which.has(OrderTerm::offer)) {
+    offer = later.offer;
+    price = later.price;
+  }
+  if (which.has(OrderTerm::reserved_at)) reserved_at_ms = later.reserved_at_ms;
+  if (which.has(OrderTerm::expires_at)) expires_at_ms = later.expires_at_ms;
+}
+
+OrderTermSet differing_terms(const OrderTerms& right, const OrderTerms& row) {
+  OrderTermSet differ;
+  const auto judge = [&](OrderTerm term, bool same) {
+    if (right.told.has(term) && !same) differ.add(term);
+  };
+  judge(OrderTerm::exclusive, right.exclusive == row.exclusive);
+  judge(OrderTerm::offer, right.offer == row.offer);
+  judge(OrderTerm::reserved_at, right.reserved_at_ms == row.reserved_at_ms);
+  judge(OrderTerm::expires_at, right.expires_at_ms == row.expires_at_ms);
+  return differ;
+}
+
+std::string show_terms(const OrderTerms& terms, OrderTermSet which) {
+  std::string text;
+  const auto put = [&](OrderTerm term, const std::string& what) {
+    if (which.has(term)) text += (text.empty() ? "" : ", ") + what;
+  };
+  put(OrderTerm::exclusive, terms.exclusive ? "exclusive" : "not exclusive");
+  put(OrderTerm::offer, fmt::format("price {} with its currency and sale", terms.price));
+  put(OrderTerm::reserved_at, fmt::format("reserved at {}", terms.reserved_at_ms));
+  put(OrderTerm::expires_at,
+      terms.expires_at_ms ? fmt::format("expires at {}", *terms.expires_at_ms) : std::string("does not expire"));
+  return text;
+}
+
+}  // namespace holdfast
