@@ -168,6 +168,9 @@ def a_name_against_numbers(programs, folder):
     shop.ctl("parked", "cancel", "item:1", id_of(51), "--unit", "write-off")
     check(shop.item() == ([19, 17, 2, 0], [19, 2]), "bob's unit left the total, here and there", shop.item())
     check(shop.orders("1") == {1: "PENDING", 2: "PENDING"} and shop.parked() == [], "nothing of them is in the tables")
+    check(audit(shop.database) == [], "sums, gaps, states", audit(shop.database))
+    shop.database.run("UPDATE flash_sale_order SET status = 'PAID' WHERE user_id = 1; UPDATE flash_sale_item SET sold = 3")
+    check([each[0] for each in audit(shop.database)] == ["sum", "order"], "the audit sees what is wrong in tables of numbers, too", audit(shop.database))
     shop.stop()
 
 

@@ -107,14 +107,14 @@ def migrated(relay, database, *flags):
 def audit(database):
     """What does not agree in the tables: sums, gaps of the journal, what the journal says of each order."""
     wrong = database.run("""
-      SELECT 'sum', i.item_id, i.sold::text FROM flash_sale_item i
+      SELECT 'sum', i.item_id::text, i.sold::text FROM flash_sale_item i
        WHERE i.sold <> (SELECT coalesce(sum(quantity), 0) FROM flash_sale_order o WHERE o.item_id = i.item_id AND o.version = i.version
                           AND o.status IN ('PENDING', 'PAID'))
       UNION ALL
       SELECT 'gap', item, version::text FROM flash_sale_journal GROUP BY item, version HAVING count(*) <> max(sequence) OR min(sequence) <> 1
       UNION ALL
-      SELECT 'order', o.order_id::text, o.status || ' after ' || j.event FROM flash_sale_order o JOIN flash_sale_journal j
-          ON j.item = o.item_id AND j.version = o.version AND j.sequence = o.sequence
+      SELECT 'order', o.order_id::text, o.status || ' after ' || j.event FROM flash_sale_order o JOIN holdfast_item k USING (item_id, version)
+          JOIN flash_sale_journal j ON j.item = k.item AND j.version = o.version AND j.sequence = o.sequence
        WHERE o.status <> CASE j.event WHEN 'RESERVE' THEN 'PENDING' WHEN 'EXTEND' THEN 'PENDING' WHEN 'CONFIRM' THEN 'PAID' WHEN 'RESUME' THEN 'PAID'
                                       WHEN 'RELEASE' THEN 'CANCELLED' WHEN 'EXPIRE' THEN 'EXPIRED' ELSE 'REFUNDED' END
          AND j.order_id = o.order_id""")
