@@ -159,7 +159,8 @@ Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
   } else if (!row->there) {
     return tables_.add_item(item, event);
   } else if (owner->empty() && row->ours && row->version == ItemVersion()) {
-    return tables_.restart_item(item, event);
+    const auto kept = kept_.find({item.item_id, item.facts->version});
+    return tables_.restart_item(item, event, kept == kept_.end() ? KeptRow() : kept->second);
   } else if (!owner->empty() && row->version < item.facts->version) {
     return tables_.next_version(item, event);
   } else if (owner->empty() && existing_items_ && !row->ours) {

@@ -24,6 +24,8 @@ class PostgresBatch {
   Result<void> apply(std::span<const Event> events);
 
   // What the tables begin with, instead of events, when they are empty; `at`: when that was. Errors as apply().
+  /// What is left of rows that were put aside.
+  void keep(KeptRows kept) { kept_ = std::move(kept); }
   Result<void> begin_item(const StartItem& item, WallTime at);
   /// REQUIRES: the item was begun.
   Result<void> begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at);
@@ -82,6 +84,7 @@ class PostgresBatch {
   KnownItems& known_;
   bool parking_;
   bool existing_items_;
+  KeptRows kept_;
   void note_parked(const ParkedChain& chain);
   SinkFigures figures_;
   std::map<ItemNumber, std::string> alarms_;

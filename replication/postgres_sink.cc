@@ -239,8 +239,10 @@ Result<StartReport> PostgresSink::do_bootstrap(StartState& state, bool set_aside
   }
   known_ = KnownItems();
   PostgresBatch writer(*connection_, *tables_, known_, false, settings_.existing_items);
-  PostgresStart start(writer, *tables_, known_, std::move(aside.differences), state.at());
+  writer.keep(std::move(aside.kept));
+  PostgresStart start(writer, state.at());
   HOLDFAST_TRY(state.read(start));
+  if (!aside.schema.empty()) HOLDFAST_TRY(finish_history(*connection_));
   HOLDFAST_TRY(tables_->put_cursor(report.cursor, owner_));
   HOLDFAST_TRY(connection_->commit());
   cursor_ = report.cursor;

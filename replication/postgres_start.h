@@ -6,25 +6,23 @@
 
 namespace holdfast {
 
-/// By how much people changed `quantity` of item versions: by outside id and version.
-using QuantityDifferences = std::map<std::pair<std::string, ItemVersion>, std::int64_t>;
-
 /// What put_aside() did.
 struct PutAside {
   std::string schema;  // where the tables' copies are
-  QuantityDifferences differences;
+  KeptRows kept;
 };
 
-/// Copies the sink's tables into a schema that is named after `epoch` and empties them. Rows of flash_sale_item stay, with
-/// nothing sold and no version. Needs the rights of their owner, and to make schemas.
+/// Copies the sink's tables into a schema that is named after `epoch` and empties them, but for the history, which gets the
+/// totals of every row of flash_sale_item. These rows stay as version 0, DROPPED, with what was sold before they were taken
+/// over: those that are items' again begin with that. Needs the rights of their owner, and to make schemas.
 Result<PutAside> put_aside(PostgresConnection& connection, Epoch epoch);
+/// Afterwards: versions that go on are no history.
+Result<void> finish_history(PostgresConnection& connection);
 
-/// Writes a start state into empty tables. Quantities get their differences back.
+/// Writes a start state into empty tables.
 class PostgresStart final : public StartVisitor {
  public:
-  PostgresStart(PostgresBatch& batch, PostgresTables& tables, const KnownItems& known, QuantityDifferences differences,
-                WallTime at)
-      : batch_(batch), tables_(tables), known_(known), differences_(std::move(differences)), at_(at) {}
+  PostgresStart(PostgresBatch& batch, WallTime at) : batch_(batch), at_(at) {}
 
   Result<void> on_item(const StartItem& item) override;
   Result<void> on_orders(const StartItem& item, std::span<const OrderChange> orders) override;
@@ -33,9 +31,6 @@ class PostgresStart final : public StartVisitor {
 
  private:
   PostgresBatch& batch_;
-  PostgresTables& tables_;
-  const KnownItems& known_;
-  QuantityDifferences differences_;
   WallTime at_;
   std::uint64_t items_ = 0;
   std::uint64_t orders_ = 0;

@@ -6,6 +6,12 @@
 /// What holdfast_cursor.mark is where log and LSN are as a relay, or holdfastctl, wrote them.
 #define HOLDFAST_CURSOR_MARK(log, lsn) "md5(coalesce((" log ")::text, '') || ':' || (" lsn ")::text)"
 
+/// A version of another log may stand under the same number: the one that ended last does.
+#define HOLDFAST_NEWER_HISTORY                                                                                  \
+  "ON CONFLICT (item_id, version) DO UPDATE SET quantity = excluded.quantity, sold = excluded.sold, sequence =" \
+  " excluded.sequence, state = excluded.state, price = excluded.price, currency = excluded.currency,"           \
+  " sale_id = excluded.sale_id, ended_at = excluded.ended_at"
+
 namespace holdfast::postgres_statements {
 
 inline const SqlStatement kLockCursor{
@@ -72,15 +78,16 @@ inline const SqlStatement kAdoptItem{
     "adopt_item", std::string("UPDATE flash_sale_item SET version = $2::bigint, sequence = 1, ") + kDescribed +
                       " WHERE item_id = $1::{{id}}"};
 inline const SqlStatement kRestartItem{
-    "restart_item",
-    std::string("UPDATE flash_sale_item SET version = $2::bigint, sequence = 1, quantity = $11::bigint, sold = 0, ") +
-        kDescribed + " WHERE item_id = $1::{{id}}"};
+    "restart_item", std::string("UPDATE flash_sale_item SET version = $2::bigint, sequence = 1, quantity = $11::bigint,"
+                                " sold = $12::bigint, ") +
+                        kDescribed + " WHERE item_id = $1::{{id}}"};
 inline const SqlStatement kNextVersion{
     "next_version",
     std::string(
         "WITH before AS (INSERT INTO flash_sale_item_history (item_id, version, quantity, sold, sequence, state, price,"
         " currency, sale_id, ended_at) SELECT item_id, version, quantity, sold, sequence, state, price, currency,"
-        " sale_id, to_timestamp($10::bigint / 1000.0) FROM flash_sale_item WHERE item_id = $1::{{id}})"
+        " sale_id, to_timestamp($10::bigint / 1000.0) FROM flash_sale_item WHERE item_id = $1::{{id}}"
+        " " HOLDFAST_NEWER_HISTORY ")"
         " UPDATE flash_sale_item SET version = $2::bigint, quantity = $11::bigint, sold = 0, sequence = 1, ") +
         kDescribed + " WHERE item_id = $1::{{id}}"};
 inline const SqlStatement kDescribeItems{

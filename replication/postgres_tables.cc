@@ -8,8 +8,8 @@
 #include "replication/postgres_statements.h"
 #include "replication/sql_rows.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
-#include <map>
 
 namespace holdfast {
 namespace {
@@ -182,7 +182,7 @@ Result<ItemRow> PostgresTables::lock_item(const std::string& item_id) {
 }
 
 Result<void> PostgresTables::run_load(const SqlStatement& statement, const KnownItem& item, const Event& load,
-                                      bool with_quantity) {
+                                      std::initializer_list<std::int64_t> numbers) {
   const ItemFacts& facts = *item.facts;
   const ItemDefinition& definition = facts.definition;
   std::vector<std::string> parameters = {item.item_id,
@@ -195,7 +195,7 @@ Result<void> PostgresTables::run_load(const SqlStatement& statement, const Known
                                          text_of(to_ms(definition.opens_at)),
                                          text_of(to_ms(definition.closes_at)),
                                          text_of(to_ms(load.at))};
-  if (with_quantity) parameters.push_back(text_of(total(load.after)));
+  for (const std::int64_t number : numbers) parameters.push_back(text_of(number));
   const auto done = run(statement, parameters);
   if (!done) return done.error();
   if (done->affected == 1) return {};
@@ -204,16 +204,17 @@ Result<void> PostgresTables::run_load(const SqlStatement& statement, const Known
 }
 
 Result<void> PostgresTables::add_item(const KnownItem& item, const Event& load) {
-  return run_load(kAddItem, item, load, true);
+  return run_load(kAddItem, item, load, {total(load.after)});
 }
 Result<void> PostgresTables::adopt_item(const KnownItem& item, const Event& load) {
-  return run_load(kAdoptItem, item, load, false);
+  return run_load(kAdoptItem, item, load, {});
 }
-Result<void> PostgresTables::restart_item(const KnownItem& item, const Event& load) {
-  return run_load(kRestartItem, item, load, true);
+Result<void> PostgresTables::restart_item(const KnownItem& item, const Event& load, const KeptRow& kept) {
+  const std::int64_t quantity = std::max(total(load.after) + kept.quantity_difference, kept.sold_before);
+  return run_load(kRestartItem, item, load, {quantity, kept.sold_before});
 }
 Result<void> PostgresTables::next_version(const KnownItem& item, const Event& load) {
-  return run_load(kNextVersion, item, load, true);
+  return run_load(kNextVersion, item, load, {total(load.after)});
 }
 
 Result<void> PostgresTables::describe_items(std::span<const KnownItem* const> items) {

@@ -6,6 +6,8 @@
 #include "replication/known_items.h"
 #include "replication/postgres_connection.h"
 
+#include <map>
+
 namespace holdfast {
 
 /// The sink's row of holdfast_cursor.
@@ -32,6 +34,14 @@ struct ItemRow {
   std::int64_t sold = 0;
   std::int64_t quantity = 0;
 };
+
+/// What is left of a row that was put aside (postgres_start.h) and is an item's again: what people did to it.
+struct KeptRow {
+  std::int64_t quantity_difference = 0;  // by how much they changed quantity
+  std::int64_t sold_before = 0;          // what it had sold before it was taken over
+};
+/// By outside id and version.
+using KeptRows = std::map<std::pair<std::string, ItemVersion>, KeptRow>;
 
 class PostgresTables {
  public:
@@ -64,8 +74,8 @@ class PostgresTables {
   Result<void> add_item(const KnownItem& item, const Event& load);
   /// Keeps quantity and sold as people have them.
   Result<void> adopt_item(const KnownItem& item, const Event& load);
-  /// Of a row that was put aside (postgres_start.h).
-  Result<void> restart_item(const KnownItem& item, const Event& load);
+  /// Of a row that was put aside.
+  Result<void> restart_item(const KnownItem& item, const Event& load, const KeptRow& kept);
   /// The totals of the version before go to the history.
   Result<void> next_version(const KnownItem& item, const Event& load);
   /// State and definition of items, and their sequence; rows that are gone are passed over.
@@ -85,7 +95,9 @@ class PostgresTables {
  private:
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
-  Result<void> run_load(const SqlStatement& statement, const KnownItem& item, const Event& load, bool with_quantity);
+  /// `numbers`: parameters beyond what the item is.
+  Result<void> run_load(const SqlStatement& statement, const KnownItem& item, const Event& load,
+                        std::initializer_list<std::int64_t> numbers);
   std::vector<std::string> journal_columns(std::span<const Event> events) const;
 
   PostgresConnection& connection_;

@@ -24,7 +24,9 @@ constexpr const char* kItems =
     " FROM holdfast_item k LEFT JOIN flash_sale_item i ON i.item_id = k.item_id";
 constexpr const char* kForeignItems =
     "SELECT i.item_id::text, i.version FROM flash_sale_item i WHERE i.version IS NOT NULL"
-    " AND NOT EXISTS (SELECT FROM holdfast_item k WHERE k.item_id = i.item_id AND k.version = i.version)";
+    " AND NOT EXISTS (SELECT FROM holdfast_item k WHERE k.item_id = i.item_id AND k.version = i.version)"
+    // Version 0 was put aside, and is of an item that the server does not have.
+    " AND (i.version <> 0 OR EXISTS (SELECT FROM holdfast_item k WHERE k.item_id = i.item_id))";
 constexpr const char* kParked =
     "SELECT number, key, state, first_sequence, last_sequence FROM holdfast_parked ORDER BY number, key, "
     "first_sequence";

@@ -275,6 +275,36 @@ def begun_with_a_snapshot(programs, folder):
     shop.stop()
 
 
+def begun_anew(programs, folder):
+    """With one item that goes on, one that the server has in a later version, and one that it has no more."""
+    shop = Shop(programs, folder, before="INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('item:1', 60, 7)", relay_flags=("--existing-items",))
+    sold_some(shop)
+    shop.ask(("ITEM", "CREATE", "item:3", "STOCK", 9), *reserve("item:3", [201, 202]))
+    shop.caught_up()
+    shop.relay.stop()
+    shop.ask(*[("RELEASE", "item:2", number, "ID", id_of(number)) for number in (101, 102, 103)], ("ITEM", "CLOSE", "item:2"), ("ITEM", "DROP", "item:2"))
+    shop.ask(*[("RELEASE", "item:3", number, "ID", id_of(number)) for number in (201, 202)], ("ITEM", "CLOSE", "item:3"), ("ITEM", "CREATE", "item:3", "VERSION", 2, "STOCK", 4))
+    shop.ctl("snapshot")
+    done = subprocess.run([programs.relay, "bootstrap", "--set-aside", "--from", f"127.0.0.1:{shop.server.port}", "--sink", f"postgres={shop.database.url()}"],
+                          capture_output=True, text=True)
+    check(done.returncode == 0, "it begins anew", done.stdout, done.stderr)
+    items = "SELECT item_id, version, quantity, sold, state FROM flash_sale_item ORDER BY 1"
+    check(shop.database.run(items) == [["item:1", "1", "60", "20", "OPEN"], ["item:2", "0", "5", "0", "DROPPED"], ["item:3", "2", "4", "0", "OPEN"]], "items", shop.database.run(items))
+    history = "SELECT item_id, version, quantity, sold FROM flash_sale_item_history ORDER BY 1, 2"
+    check(shop.database.run(history) == [["item:2", "1", "5", "3"], ["item:3", "1", "9", "2"]], "totals of what does not go on", shop.database.run(history))
+    check(reconcile(shop, status=0)[0] == {}, "nothing differs")
+    shop.start_relay()
+    shop.ask(("ITEM", "CREATE", "item:2", "STOCK", 6), *reserve("item:2", [104]), *reserve("item:1", [30]))
+    shop.caught_up()
+    check(shop.database.run(items)[1] == ["item:2", "2", "6", "1", "OPEN"], "an item that comes again", shop.database.run(items))
+    check(reconcile(shop, status=0)[0] == {} and shop.item()[1] == [60, 21], "nor when the relay goes on", shop.item())
+    # A row that is as if it had been put aside, of an item that is there.
+    shop.database.run("UPDATE flash_sale_item SET version = 0 WHERE item_id = 'item:1'")
+    check(reconcile(shop, status=1)[0] == {"item": 2}, "an item's row is not put aside by hand")
+    shop.relay.kill()
+    shop.server.stop()
+
+
 def rows_that_were_there(programs, folder):
     shop = Shop(programs, folder, before="INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('item:1', 60, 7)", relay_flags=("--existing-items",))
     sold_some(shop)
@@ -322,7 +352,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, rows_that_were_there, while_it_sells, what_cannot_be_told]
+CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, while_it_sells, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)

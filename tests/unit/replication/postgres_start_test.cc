@@ -13,17 +13,38 @@ using Verb = ReservationEvent;
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// What a new sink makes of the bench's log as it stands, in words; what was recorded is not written.
-std::string begin(SinkBench& bench, bool set_aside = false) {
-  simulation::SimulatedDisk disk;
-  bench.tape().next();
-  auto snapshot = bench.log.snapshot(disk);
-  StartState state(snapshot);
-  const auto report = bench.another_sink()->bootstrap(state, set_aside);
-  bench.reopen();
+std::string in_words(const Result<StartReport>& report) {
   if (!report) return std::string(report.error().text());
   return std::to_string(report->items) + " " + std::to_string(report->orders) + " " + std::to_string(report->parked) +
          " " + report->set_aside;
+}
+
+/// What a new sink makes of the log as it stands, in words.
+std::string begin_with(SinkBench& bench, const LogMaker& log, bool set_aside = true) {
+  simulation::SimulatedDisk disk;
+  auto snapshot = log.snapshot(disk);
+  StartState state(snapshot);
+  return in_words(bench.another_sink()->bootstrap(state, set_aside));
+}
+
+/// The same of the bench's log; what was recorded is not written.
+std::string begin(SinkBench& bench, bool set_aside = false) {
+  bench.tape().next();
+  bench.reopen();
+  return begin_with(bench, bench.log, set_aside);
+}
+
+/// What a new sink says to what was recorded in the log since it began, in words; nothing when it took it.
+std::string go_on(SinkBench& bench, LogMaker& log) {
+  const auto sink = bench.another_sink();
+  const auto opened = sink->open();
+  REQUIRE(opened.has_value());
+  BatchDecoder decoder(opened->cursor, opened->items);
+  decoder.feed(log.batch());
+  const auto batch = decoder.next(100);
+  REQUIRE(batch.has_value());
+  const auto applied = sink->apply(log.log, *batch);
+  return applied ? "" : std::string(applied.error().text());
 }
 
 void record(LogMaker& log, LogMaker::Item& item) {
@@ -83,9 +104,66 @@ TEST_CASE("postgres_start: tables that have something are left alone, or put asi
   CHECK(bench.rows("SELECT status FROM holdfast_before_2.flash_sale_order WHERE user_id = '1' AND item_id = 'a'") ==
         "PENDING");
   CHECK(bench.rows("SELECT quantity FROM holdfast_before_2.flash_sale_item WHERE item_id = 'a'") == "100");
+  CHECK(bench.rows("SELECT count(*) FROM flash_sale_item_history") == "0");
   bench.log.follow(item, 5, Verb::confirm);
   CHECK(bench.flush() == "");
   CHECK(bench.rows("SELECT lsn, epoch FROM holdfast_cursor") == "20 3");
+}
+
+TEST_CASE("postgres_start: what a row had sold before it was taken over stays sold when the tables begin anew") {
+  SinkBench bench(OutsideIds::text, true);
+  bench.execute("INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('a', 60, 7), ('gone', 9, 4)");
+  auto& gone = bench.log.create("gone", 5);
+  bench.log.reserve(gone, 1, "1");
+  record(bench.log, bench.log.create("a", 10));
+  CHECK(bench.flush() == "");
+  CHECK(bench.sold() + " " + bench.sold("gone") == "60 10 9 5");
+  LogMaker fresh;
+  auto& item = fresh.create("a", 10);
+  record(fresh, item);
+  fresh.batch();
+  CHECK(begin_with(bench, fresh) == "1 5 0 holdfast_before_2");
+  CHECK(bench.sold() == "60 10");
+  CHECK(bench.rows("SELECT sold_before FROM holdfast_item") == "7");
+  CHECK(bench.rows("SELECT version, state, quantity, sold FROM flash_sale_item WHERE item_id = 'gone'") ==
+        "0 DROPPED 9 4");
+  // And once more. There is less now than what was sold before: no more than that is left.
+  fresh.change(item, ItemEvent::adjust, -6, id_of(1));
+  fresh.batch();
+  bench.execute("UPDATE flash_sale_item SET quantity = 11 WHERE item_id = 'a'");
+  CHECK(begin_with(bench, fresh) == "1 5 3 holdfast_before_3");
+  CHECK(bench.sold() + " " + bench.sold("gone") == "7 7 9 4");
+}
+
+TEST_CASE("postgres_start: totals of versions that do not go on are in the history") {
+  SinkBench bench;
+  auto& old = bench.log.create("a", 10);
+  auto& gone = bench.log.create("gone", 5);
+  bench.log.reserve(old, 1, "1");
+  bench.log.reserve(gone, 2, "1");
+  CHECK(bench.flush() == "");
+  const std::string history =
+      "SELECT item_id, version, quantity, sold, state FROM flash_sale_item_history ORDER BY 1, 2";
+  // Another log, whose item of that name is in a later version, and which has another item.
+  LogMaker fresh;
+  fresh.log = LogId{7};
+  fresh.create("b", 3);
+  auto& first = fresh.create("a", 4);
+  fresh.change(first, ItemEvent::close);
+  auto& second = fresh.create("a", 6);
+  fresh.batch();
+  CHECK(begin_with(bench, fresh) == "2 0 0 holdfast_before_2");
+  CHECK(bench.rows(history) == "a 1 10 1 OPEN; gone 1 5 1 OPEN");
+  CHECK(bench.rows("SELECT item_id, version, quantity, sold FROM flash_sale_item ORDER BY 1") ==
+        "a 2 6 0; b 1 3 0; gone 0 5 0");
+  // The one that is gone begins again under a number that the history has, and goes on to the next version.
+  auto& again = fresh.create("gone", 8);
+  fresh.reserve(again, 1, "1");
+  fresh.change(again, ItemEvent::close);
+  fresh.create("gone", 9);
+  fresh.change(second, ItemEvent::close);
+  CHECK(go_on(bench, fresh) == "");
+  CHECK(bench.rows(history) == "a 1 10 1 OPEN; gone 1 8 1 CLOSED");
 }
 
 TEST_CASE("postgres_start: items that are not in the snapshot can come again") {
@@ -97,20 +175,11 @@ TEST_CASE("postgres_start: items that are not in the snapshot can come again") {
   fresh.log = LogId{7};
   fresh.create("b", 3);
   fresh.batch();
-  simulation::SimulatedDisk disk;
-  auto snapshot = fresh.snapshot(disk);
-  StartState state(snapshot);
-  auto sink = bench.another_sink();
-  REQUIRE(sink->bootstrap(state, true).has_value());
+  CHECK(begin_with(bench, fresh) == "1 0 0 holdfast_before_2");
   CHECK(bench.rows("SELECT item_id, version, quantity, sold FROM flash_sale_item ORDER BY 1") == "a 0 10 0; b 1 3 0");
   auto& again = fresh.create("a", 4);
   fresh.reserve(again, 1, "1");
-  BatchDecoder decoder(Cursor{fresh.log, state.lsn(), Epoch(1)}, {});
-  decoder.feed(fresh.batch());
-  const auto batch = decoder.next(100);
-  REQUIRE(batch.has_value());
-  REQUIRE(sink->open().has_value());
-  REQUIRE(sink->apply(fresh.log, *batch).has_value());
+  CHECK(go_on(bench, fresh) == "");
   CHECK(bench.sold() == "4 1");
 }
 
