@@ -27,6 +27,7 @@ from resp import Connection, Lost, as_map  # noqa: E402
 
 ITEM, UNITS, USERS, CONNECTIONS, AT_ONCE = "demo", 1000, 50_000, 50, 2
 KILL_AFTER = 300  # acknowledged sales
+CARRY_SECONDS = 60  # for the relay to bring what is left
 
 
 class Server:
@@ -51,7 +52,7 @@ def wait_for(address, process=None):
     """Until the server answers PING; a connection to it."""
     while True:
         if process and process.poll() is not None:
-            sys.exit("holdfastd did not start; its output stands in the folder above")
+            sys.exit("holdfastd did not start; its output stands in the folder")
         try:
             connection = Connection(address)
             if connection.ask("PING") == "PONG":
@@ -62,7 +63,8 @@ def wait_for(address, process=None):
 
 
 class Tables:
-    """A PostgreSQL server in the folder, and the relay that writes into it; both go on after this program."""
+    """A PostgreSQL server in the folder, and the relay that writes into it; both go on after this program, or are stopped by
+    tools/demo.sh, as the server is."""
 
     def __init__(self, programs, folder, port):
         self.programs, self.port = programs, port
@@ -73,14 +75,17 @@ class Tables:
         subprocess.run([self.programs["holdfast-relay"], "migrate", "--postgres", self.database.url()], check=True, stdout=subprocess.DEVNULL)
         command = [self.programs["holdfast-relay"], "--from", f"127.0.0.1:{port}", "--sink", f"postgres={self.database.url()}", "--metrics-port", "0"]
         with open(os.path.join(folder, "relay.output"), "ab") as output:
-            relay = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
-        for name, text in (("relay.pid", relay.pid), ("postgres.pid", self.database.process.pid), ("postgres.url", self.database.url())):
+            self.relay = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+        for name, text in (("relay.pid", self.relay.pid), ("postgres.pid", self.database.process.pid), ("postgres.url", self.database.url())):
             pathlib.Path(folder, name).write_text(f"{text}\n")
 
     def reconcile(self):
         """Waits until the relay has brought everything, and shows what differs; whether nothing does."""
+        deadline = time.monotonic() + CARRY_SECONDS
         with Connection(("127.0.0.1", self.port)) as connection:
             while any(as_map(sink)["lag_records"] for sink in as_map(connection.ask("LOG", "SINKS"))["sinks"]):
+                if self.relay.poll() is not None or time.monotonic() > deadline:
+                    sys.exit("holdfast-relay does not bring the orders; its output stands in the folder")
                 time.sleep(0.05)
         for line in self.database.run("SELECT item_id, i.quantity, sold, count(*) FROM flash_sale_item i JOIN flash_sale_order USING (item_id) GROUP BY 1, 2, 3 ORDER BY 1"):
             print("PostgreSQL: item {}: {} units, {} sold, {} orders".format(*line))
@@ -93,7 +98,7 @@ class Buyers(threading.Thread):
     """The users of one connection."""
 
     def __init__(self, address, users, on_sold):
-        super().__init__()
+        super().__init__(daemon=True)
         self.address, self.users, self.on_sold, self.sold, self.lost = address, users, on_sold, {}, 0
 
     def run(self):
@@ -139,7 +144,9 @@ def sell(server):
     crew = [Buyers(server.address, users[n::CONNECTIONS], on_sold) for n in range(CONNECTIONS)]
     for buyers in crew:
         buyers.start()
-    enough.wait()
+    while not enough.wait(0.1):
+        if server.process.poll() is not None:
+            sys.exit("holdfastd ended by itself; its output stands in the folder")
     server.process.wait()
     print(f"SIGKILL after {sum(len(buyers.sold) for buyers in crew)} acknowledged sales. Starting again.")
     server.start()
@@ -183,6 +190,8 @@ def main():
             probe.bind(("127.0.0.1", options.port))
         except OSError:
             sys.exit(f"port {options.port} is already in use; give another one: tools/demo.sh 7380")
+    # As any other failure: what this has started in turn is ended on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     programs = {name: os.path.abspath(os.path.join(options.programs, name)) for name in ("holdfastd", "holdfast-bench", "holdfast-relay", "holdfastctl")}
     server = Server(programs["holdfastd"], options.folder, options.port)
     print("Starting holdfastd, PostgreSQL and holdfast-relay.", flush=True)

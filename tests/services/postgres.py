@@ -53,7 +53,11 @@ class Postgres:
         lines = ["listen_addresses = '127.0.0.1'", f"unix_socket_directories = '{self.folder}'", "max_connections = 50", "fsync = on",
                  "shared_buffers = '128MB'", "max_wal_size = '2GB'", "lc_messages = 'C'", *settings]
         self.write(os.path.join(self.data, "postgresql.auto.conf"), "\n".join(lines) + "\n")
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop(signal.SIGQUIT)
+            raise
 
     def __enter__(self):
         return self

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""tools/demo.sh that does not come to its end: whatever ends it, no program of it is left.
+
+usage: demo_test.py --server build/release/bin/holdfastd     the other programs are beside it
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+from cases import STARTED, arguments, run_cases
+from relay_bench import check, free_port, until
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SELLS = "users come at"  # the line with which the first sale begins
+SECONDS = 30
+
+
+class Demo:
+    """The demonstration in a process group of its own, as a terminal's foreground job has it."""
+
+    def __init__(self, programs, folder):
+        self.folder = folder
+        os.chmod(folder, 0o711)  # PostgreSQL's user passes through
+        with open(os.path.join(folder, "output"), "wb") as output:
+            self.process = subprocess.Popen([str(ROOT / "tools" / "demo.sh"), str(free_port())], stdout=output, stderr=output, start_new_session=True,
+                                            env={**os.environ, "PROGRAMS": programs, "TMPDIR": folder})
+        STARTED.append(self.process)
+
+    def output(self):
+        return pathlib.Path(self.folder, "output").read_text(errors="replace")
+
+    def has_said(self, text):
+        until(lambda: text in self.output() or self.process.poll() is not None, text, self.output, seconds=SECONDS)
+        check(self.process.poll() is None, f"it goes on until {text}", self.output())
+
+    def programs(self):
+        """Processes that belong to it, as (number, words): its folder is among their words, or they are in its session."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                if entry.name.isdigit() and words[0] and (os.getsid(int(entry.name)) == self.process.pid or any(self.folder in word for word in words)):
+                    found.append((int(entry.name), " ".join(words)))
+            except OSError:
+                pass
+        return found
+
+    def ends(self, status, what):
+        found = self.process.wait(SECONDS)
+        check(found == status, f"{what}: exit status {status}", found, self.output())
+        check("Stopped: the demonstration did not come to its end" in self.output(), f"{what}: it says so", self.output())
+        until(lambda: not self.programs(), f"{what}: nothing is left", self.programs, seconds=5)
+
+
+def the_terminals_interrupt(programs, folder):
+    demo = Demo(programs, folder)
+    demo.has_said(SELLS)
+    os.killpg(demo.process.pid, signal.SIGINT)
+    demo.ends(130, "Ctrl-C")
+
+
+def a_kill_before_the_database_is_there(programs, folder):
+    demo = Demo(programs, folder)
+    demo.has_said("Starting holdfastd")
+    until(lambda: any("initdb" in words or "-D" in words for _, words in demo.programs()), "the database is being made", seconds=SECONDS)
+    demo.process.terminate()
+    demo.ends(143, "kill")
+
+
+def its_second_half_killed(programs, folder):
+    demo = Demo(programs, folder)
+    demo.has_said(SELLS)
+    sale = next(number for number, words in demo.programs() if "demo_sale.py" in words)
+    os.kill(sale, signal.SIGKILL)
+    demo.ends(137, "SIGKILL of a part of it")
+
+
+def a_step_that_fails(programs, folder):
+    other = os.path.join(folder, "programs")
+    os.mkdir(other)
+    for name in ("holdfastd", "holdfastctl", "holdfast-bench"):
+        os.symlink(os.path.join(programs, name), os.path.join(other, name))
+    os.symlink(shutil.which("false"), os.path.join(other, "holdfast-relay"))
+    Demo(other, folder).ends(1, "a step that fails")
+
+
+CASES = [the_terminals_interrupt, a_kill_before_the_database_is_there, its_second_half_killed, a_step_that_fails]
+
+
+if __name__ == "__main__":
+    chosen = arguments(__doc__).parse_args()
+    run_cases(CASES, chosen, program=os.path.dirname(os.path.abspath(chosen.server)))
