@@ -1,6 +1,7 @@
 #include "replication/known_items.h"
 
 #include "protocol/check.h"
+#include "replication/parked_chain.h"
 
 #include <unordered_set>
 
@@ -31,6 +32,14 @@ const KnownItem& KnownItems::at(ItemNumber number) const {
   const auto place = items_.find(number);
   CHECK(place != items_.end());
   return place->second;
+}
+
+std::vector<const KnownItem*> KnownItems::without_place() const {
+  std::vector<const KnownItem*> found;
+  for (const auto& [number, item] : items_) {
+    if (item.refused == reason_name(ParkReason::foreign_row) && !item.facts->dropped) found.push_back(&item);
+  }
+  return found;
 }
 
 Result<std::vector<EventStep>> KnownItems::take(std::span<const Event> events) {

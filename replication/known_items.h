@@ -30,6 +30,9 @@ class KnownItems {
   const KnownItem& at(ItemNumber number) const;
   bool has(ItemNumber number) const { return items_.contains(number); }
 
+  /// Those that may have a row as soon as whatever is in its place is gone.
+  std::vector<const KnownItem*> without_place() const;
+
   /// Takes the events in turn: sequences without a gap, totals, facts. Items of LOADs must be known, at sequence 0. An
   /// error, `damaged`, for an event that is not the item's next one, or of an item that is not known.
   Result<std::vector<EventStep>> take(std::span<const Event> events);

@@ -17,8 +17,10 @@ inline constexpr Millis kBlockTime{1000};
 inline constexpr Millis kAnswerTime{15'000};
 /// Things that the server is told of with one acknowledgement, at most five words each; a request has at most 1,024.
 inline constexpr std::size_t kNoticesMax = 200;
-/// What a person changed in the tables is told to the server this often.
+/// What a person changed in the tables is looked at, and told to the server, this often.
 inline constexpr Millis kNoticesEvery{5000};
+/// Items that get their rows at once whose place was taken.
+inline constexpr std::size_t kClaimsAtOnce = 1000;
 /// What failed is tried again after the first of these, then twice as long each time up to the last, each time with up to a
 /// half of it taken off at random.
 inline constexpr Millis kBackOffFirst{100};

@@ -172,6 +172,25 @@ Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
   return {};
 }
 
+Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
+  KnownItem item = known_.at(number);
+  item.item_id = outside_item_id(tables_.ids(), item.facts->name).value();
+  item.refused.clear();
+  Event load;
+  load.item = item.facts;
+  load.sequence = item.sequence;
+  load.at = at;
+  load.after.available = item.total;
+  load.change = ItemChange{ItemEvent::load, false, 0, {}, {}};
+  HOLDFAST_TRY(write_loaded(item, load));
+  if (!item.refused.empty()) return false;
+  HOLDFAST_TRY(tables_.claim(item));
+  known_.put(std::move(item));
+  const KnownItem* const known = &known_.at(number);
+  HOLDFAST_TRY(tables_.describe_items(std::span(&known, 1)));
+  return true;
+}
+
 std::optional<PostgresBatch::Refusal> PostgresBatch::never_fits(const Event& event) const {
   const KnownItem& item = known_.at(event.item->number);
   if (!item.refused.empty()) {

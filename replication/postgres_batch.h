@@ -30,6 +30,10 @@ class PostgresBatch {
   /// REQUIRES: the item was begun.
   Result<void> begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at);
 
+  /// Gives an item its row that had none since another one was in its place; whether it has it now. REQUIRES: one of
+  /// KnownItems::without_place().
+  Result<bool> claim(ItemNumber number, WallTime at);
+
   const SinkFigures& figures() const noexcept { return figures_; }
   /// Items of which something was parked, each with the first of it in words.
   const std::map<ItemNumber, std::string>& alarms() const noexcept { return alarms_; }

@@ -1,6 +1,8 @@
 #include "replication/postgres_sink.h"
 
 #include "protocol/check.h"
+#include "protocol/outside_text.h"
+#include "replication/postgres_audit.h"
 #include "replication/postgres_migrate.h"
 #include "replication/postgres_start.h"
 
@@ -37,6 +39,7 @@ class PostgresSink final : public EventSink {
   Result<CursorRow> lock_own_cursor();
   void raise_alarms(const PostgresBatch& writer);
   Result<void> look_at_parked();
+  Result<void> claim_places();
   Error superseded(const CursorRow& row) const;
   Error changed_by_hand(const CursorRow& row) const;
   /// After an error the session is of no use any more.
@@ -99,14 +102,15 @@ Result<SinkState> PostgresSink::do_open() {
   auto items = tables_->live_items();
   if (!items) return items.error();
   HOLDFAST_TRY(look_at_parked());
-  HOLDFAST_TRY(connection_->commit());
-  cursor_ = *cursor;
   known_ = KnownItems();
-  SinkState state{cursor_, {}};
+  SinkState state{*cursor, {}};
   for (KnownItem& item : *items) {
     state.items.put(item.facts);
     known_.put(std::move(item));
   }
+  HOLDFAST_TRY(claim_places());
+  HOLDFAST_TRY(connection_->commit());
+  cursor_ = *cursor;
   return state;
 }
 
@@ -192,6 +196,25 @@ Result<void> PostgresSink::look_at_parked() {
   return {};
 }
 
+/// Rows of items whose place was taken, and is not any more. What is parked of them stays so for a person.
+Result<void> PostgresSink::claim_places() {
+  const auto waiting = known_.without_place();
+  if (waiting.empty()) return {};
+  const auto free = tables_->free_places(waiting, settings_.existing_items);
+  if (!free) return free.error();
+  PostgresBatch writer(*connection_, *tables_, known_, false, settings_.existing_items);
+  for (const auto& [number, at] : *free) {
+    const auto claimed = writer.claim(number, at);
+    if (!claimed) return claimed.error();
+    if (!*claimed) continue;
+    const ItemFacts& item = *known_.at(number).facts;
+    const AuditNote note{"claim item", outside_text(item.name), item.version.value(), "", "",
+                         "",           "its place was taken"};
+    HOLDFAST_TRY(note_audit(*connection_, std::span(&note, 1)));
+  }
+  return {};
+}
+
 Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
   CHECK(connection_ != nullptr);
   HOLDFAST_TRY(or_disconnect(connection_->begin()));
@@ -199,6 +222,7 @@ Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
   const auto row = or_disconnect(lock_own_cursor());
   if (!row) return row.error();
   HOLDFAST_TRY(or_disconnect(look_at_parked()));
+  HOLDFAST_TRY(or_disconnect(claim_places()));
   auto notices = or_disconnect(untold_notices(*connection_, notices_max));
   if (!notices) return notices;
   HOLDFAST_TRY(or_disconnect(connection_->commit()));

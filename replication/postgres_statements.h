@@ -61,6 +61,18 @@ inline const SqlStatement kSaveKnown{
     " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::text[])"
     " AS u(number, total, sequence, live, facts) WHERE k.number = u.number AND k.sequence < u.sequence"};
 
+inline const SqlStatement kFreePlaces{
+    "free_places",
+    "SELECT u.number, (extract(epoch FROM now()) * 1000)::bigint FROM unnest($1::bigint[], $2::{{id}}[]) AS u(number, "
+    "item_id)"
+    " LEFT JOIN flash_sale_item i ON i.item_id = u.item_id WHERE i.item_id IS NULL OR ($3::boolean AND i.version IS "
+    "NULL)"
+    " OR i.version = 0 ORDER BY u.number LIMIT $4::bigint"};
+inline const SqlStatement kClaim{
+    "claim_item",
+    "UPDATE holdfast_item SET item_id = $2::{{id}}, refused = NULL,"
+    " sold_before = coalesce((SELECT sold FROM flash_sale_item WHERE item_id = $2::{{id}}), 0)"
+    " WHERE number = $1::bigint AND refused IS NOT NULL"};
 inline const SqlStatement kLockItem{
     "lock_item", "SELECT version, sold, quantity FROM flash_sale_item WHERE item_id = $1::{{id}} FOR UPDATE"};
 inline constexpr const char* kDescribed =

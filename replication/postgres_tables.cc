@@ -4,6 +4,7 @@
 #include "protocol/outside_text.h"
 #include "replication/event_json.h"
 #include "replication/journal_row.h"
+#include "replication/limits.h"
 #include "replication/migrations.h"
 #include "replication/postgres_statements.h"
 #include "replication/sql_rows.h"
@@ -165,6 +166,30 @@ Result<void> PostgresTables::save_known(std::span<const KnownItem* const> items)
   if (saved->affected == items.size()) return {};
   return Error::format(ErrorCode::damaged,
                        "holdfast_item does not have the {} items that it should: somebody changed it", items.size());
+}
+
+Result<std::vector<std::pair<ItemNumber, WallTime>>> PostgresTables::free_places(
+    std::span<const KnownItem* const> items, bool existing_items) {
+  SqlRows<2> rows;
+  for (const KnownItem* item : items) {
+    rows.add(item->facts->number.value(), outside_item_id(ids_, item->facts->name).value());
+  }
+  auto parameters = rows.parameters();
+  parameters.emplace_back(existing_items ? "t" : "f");
+  parameters.push_back(text_of(std::uint64_t{kClaimsAtOnce}));
+  const auto found = run(kFreePlaces, parameters);
+  if (!found) return found.error();
+  std::vector<std::pair<ItemNumber, WallTime>> free;
+  for (const SqlRow& row : found->rows) free.emplace_back(unsigned_in(row, 0), wall_time(number_in(row, 1)));
+  return free;
+}
+
+Result<void> PostgresTables::claim(const KnownItem& item) {
+  const auto claimed = run(kClaim, {text_of(item.facts->number.value()), item.item_id});
+  if (!claimed) return claimed.error();
+  if (claimed->affected == 1) return {};
+  return Error::format(ErrorCode::damaged, "holdfast_item does not have {} as it was: somebody changed it",
+                       outside_text(item.facts->name));
 }
 
 Result<ItemRow> PostgresTables::lock_item(const std::string& item_id) {

@@ -70,6 +70,12 @@ class PostgresTables {
   /// With what its row says is sold already. False when the number or the version is known already.
   Result<bool> add_known(const KnownItem& item);
   Result<void> save_known(std::span<const KnownItem* const> items);
+  /// Which of those have no row in their place any more, or, with `existing_items`, one that may be taken over; at most
+  /// kClaimsAtOnce, each with the time by the database's clock.
+  Result<std::vector<std::pair<ItemNumber, WallTime>>> free_places(std::span<const KnownItem* const> items,
+                                                                   bool existing_items);
+  /// An item that was refused has a row now. REQUIRES: its row is written.
+  Result<void> claim(const KnownItem& item);
   Result<ItemRow> lock_item(const std::string& item_id);
   Result<void> add_item(const KnownItem& item, const Event& load);
   /// Keeps quantity and sold as people have them.

@@ -176,8 +176,9 @@ void Reconcile::compare_order(const Group& group) {
   }
   if (is_live(truth->status) && !told && item.whole) return judge_unknown(group, "no such live reservation");
   if (is_live(truth->status)) item.sold += truth->quantity;
-  // One that ended while it was parked may have left no row.
-  const bool excused = truth->change != nullptr && !is_live(truth->status) && chain.last >= truth->change->sequence;
+  // One that ended while it was parked may have left no row, which is missed only when something came after that.
+  const bool ended_there = truth->change != nullptr && chain.last >= truth->change->sequence && !chain.open;
+  const bool excused = !is_live(truth->status) && (ended_there || !outside_user_id(ids_, truth->user));
   judge_row(group, *truth, until, excused);
   judge_terms(group, until);
 }
@@ -207,7 +208,7 @@ void Reconcile::judge_row(const Group& group, const Truth& truth, Sequence until
   found.key = id_text(group.any().id.value());
   found.tables = row == nullptr ? "no row" : show(*row);
   found.server = show(truth.status, truth.quantity, truth.user, exact ? truth.change->sequence : until);
-  found.mendable = exact;
+  found.mendable = exact && outside_user_id(ids_, truth.user).has_value();
   if (exact) {
     found.expected = *truth.change;
     found.expected->status = truth.status;
@@ -268,6 +269,12 @@ void Reconcile::finish_item(ReconcileItem& item) {
     out_.add(std::move(found));
   }
   if (item.whole) check_law(item);
+  if (item.place_taken && item.live) {
+    Difference found = difference(DifferenceKind::item, item);
+    found.tables = "a row in its place that is not Holdfast's; all of it is parked";
+    found.server = fmt::format("version {}", item.facts->version.value());
+    out_.add(std::move(found));
+  }
   if (item.refused()) return;
   const bool same_version = item.row && item.row->version == item.facts->version;
   if (item.live && !same_version) {

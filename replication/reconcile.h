@@ -18,8 +18,8 @@ namespace holdfast {
 class Reconcile {
  public:
   /// `log_begins`: the first LSN that the log has. The referenced live as long.
-  Reconcile(ReconcileItems& items, const ReconcileChains& chains, Lsn log_begins, Differences& out)
-      : items_(items), chains_(chains), log_begins_(log_begins), out_(out) {}
+  Reconcile(ReconcileItems& items, const ReconcileChains& chains, OutsideIds ids, Lsn log_begins, Differences& out)
+      : items_(items), chains_(chains), ids_(ids), log_begins_(log_begins), out_(out) {}
 
   /// All observations of some reservations and changes, in any order, each of an item in `items`.
   void compare(std::vector<Observation> part);
@@ -55,6 +55,7 @@ class Reconcile {
 
   ReconcileItems& items_;
   const ReconcileChains& chains_;
+  OutsideIds ids_;
   Lsn log_begins_;
   Differences& out_;
 };

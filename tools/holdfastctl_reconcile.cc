@@ -104,7 +104,7 @@ class ReconcileRun {
     HOLDFAST_TRY(server_.read(*spill, on_server()));
     if (auto moved = judge_cursor(server_.position(tables_.cursor().lsn, tables_.cursor_marked())))
       differences_.add(std::move(*moved));
-    Reconcile reconcile(tables_.items(), tables_.chains(), server_.oldest(), differences_);
+    Reconcile reconcile(tables_.items(), tables_.chains(), tables_.ids(), server_.oldest(), differences_);
     for (std::size_t part = 0; part < kReconcileParts; ++part) {
       progress_->show(fmt::format("comparing: {} of {}", part, kReconcileParts));
       auto observations = spill->take(part);

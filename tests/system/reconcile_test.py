@@ -314,6 +314,41 @@ def rows_that_were_there(programs, folder):
     shop.stop()
 
 
+def an_items_place_that_is_taken(programs, folder):
+    """A row that a person made stands where an item's row should: it is named until it is gone, or taken over."""
+    shop = Shop(programs, folder, before="INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('item:1', 50, 3), ('item:2', 5, 0)")
+    shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 20), ("ITEM", "CREATE", "item:2", "STOCK", 9), *reserve("item:1", range(1, 5)), *reserve("item:2", [11]),
+             *reserve("item:2", [12], "TTL", 500), ("CONFIRM", "item:1", "1", "ID", id_of(1)), ("RELEASE", "item:2", "11", "ID", id_of(11)), *reserve("item:2", [13]))
+    until(lambda: as_map(shop.ask(("ITEM", "GET", "item:2"))[0])["reserved"] == 1, "one expires")
+    shop.caught_up()
+    check(shop.parked() == [1, 2, 3, 4, 13], "all of it is parked", shop.parked())
+    found, mended, told = reconcile(shop, "--apply", status=1)
+    check((found, mended) == ({"item": 2}, {}) and "in its place" in told["list"][0]["tables"], "it is named", told)
+    check("remove it, or start the relay with --existing-items" in shop.ctl("reconcile", "--repair", status=1), "and what a person can do")
+    check("nothing of this item is in the tables (foreign_row)" in shop.ctl("parked", "retry", "item:1", status=1), "before that nothing helps")
+    # One row goes.
+    shop.database.run("DELETE FROM flash_sale_item WHERE item_id = 'item:2'")
+    until(lambda: shop.database.run("SELECT version, quantity, sold, state FROM flash_sale_item WHERE item_id = 'item:2'") == [["1", "9", "0", "OPEN"]], "the item has its row")
+    check(reconcile(shop, status=1)[0] == {"item": 1}, "what is parked of it is no difference")
+    shop.ask(*reserve("item:2", [14]), ("CONFIRM", "item:2", "12", "ID", id_of(12), "RESUME"))
+    shop.caught_up()
+    check(shop.orders("item:2") == {14: "PENDING"} and shop.parked() == [1, 2, 3, 4, 13, 12], "what comes later is there, but for what has no row to go on from", shop.parked())
+    check(reconcile(shop, "--apply", status=1)[1] == {"missing": 1}, "which reconcile makes")
+    shop.ctl("parked", "retry", "item:2")
+    check(shop.orders("item:2") == {12: "PAID", 13: "PENDING", 14: "PENDING"}, "and the rest is tried again", shop.orders("item:2"))
+    # The other one is taken over.
+    shop.relay.stop()
+    shop.start_relay("--existing-items")
+    shop.ask(*reserve("item:1", [5]))
+    shop.caught_up()
+    check(shop.item()[1] == [50, 4], "as it is", shop.item())
+    shop.ctl("parked", "retry")
+    check(shop.parked() == [] and shop.item()[1] == [50, 8] and shop.orders() == {1: "PAID", 2: "PENDING", 3: "PENDING", 4: "PENDING", 5: "PENDING"}, "all are there", shop.orders())
+    check(reconcile(shop, status=0)[0] == {}, "nothing differs")
+    check(shop.database.value("SELECT count(*) FROM holdfast_audit WHERE action = 'claim item'") == "2", "it is on record")
+    shop.stop()
+
+
 def while_it_sells(programs, folder):
     """No false alarm while the relay is at work."""
     shop = Shop(programs, folder)
@@ -352,7 +387,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, while_it_sells, what_cannot_be_told]
+CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)

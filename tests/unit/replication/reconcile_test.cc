@@ -66,7 +66,7 @@ struct Bench {
   /// Kinds that differ, "missing state"; what is sold agrees with what should be.
   std::string kinds() {
     Differences out;
-    Reconcile reconcile(items, chains, Lsn(1), out);
+    Reconcile reconcile(items, chains, ids, Lsn(1), out);
     reconcile.compare(said);
     item().row->sold = item().sold;
     reconcile.finish();
@@ -78,6 +78,7 @@ struct Bench {
 
   ReconcileItems items;
   ReconcileChains chains;
+  OutsideIds ids = OutsideIds::text;
   std::vector<Observation> said;
 };
 
@@ -144,9 +145,29 @@ TEST_CASE("reconcile: of what is parked, the row is as it was before that") {
   CHECK(Bench().log(3, kPending).order(3, kPending).parked(3).kinds() == "unknown");
   CHECK(Bench().log(3, kPending).log(5, kExpired, kPending).was_parked(5).kinds().empty());
   CHECK(Bench().log(3, kPending).log(5, kPaid, kPending).was_parked(5).kinds() == "missing");
+  // What ended there without a row, and came to life again, has nothing to go on from.
+  const auto resumed = [] {
+    Bench made;
+    made.log(3, kPending).log(5, kExpired, kPending).log(7, kPaid, kExpired);
+    made.chains[{ItemNumber(7), id_of(1)}] = {true, Sequence(7), Sequence(5)};
+    return made;
+  };
+  CHECK(resumed().kinds() == "missing");
+  CHECK(resumed().order(5, kExpired).kinds().empty());
+  // A user who has no number can have no row where users are numbers.
+  Bench numbers = resumed();
+  numbers.ids = OutsideIds::bigint;
+  CHECK(numbers.kinds().empty());
+}
+
+TEST_CASE("reconcile: of an item without a row all is parked, and whose place is taken is named") {
   Bench refused;
   refused.item().item_id.clear();
   CHECK(refused.log(3, kPending).kinds().empty());
+  refused.item().place_taken = true;
+  CHECK(refused.kinds() == "item");
+  refused.item().live = false;
+  CHECK(refused.kinds().empty());
 }
 
 TEST_CASE("reconcile: the journal has each change that the tables have, as the log says it, and no other") {
@@ -189,11 +210,11 @@ TEST_CASE("reconcile: an item's row is of its version, and sold is what lives an
   CHECK(bench.kinds() == "item");
   bench.item().row.reset();
   Differences out;
-  Reconcile(bench.items, bench.chains, Lsn(1), out).finish();
+  Reconcile(bench.items, bench.chains, bench.ids, Lsn(1), out).finish();
   CHECK(out.count(DifferenceKind::item) == 1);
   Bench sold;
   Differences found;
-  Reconcile reconcile(sold.items, sold.chains, Lsn(1), found);
+  Reconcile reconcile(sold.items, sold.chains, sold.ids, Lsn(1), found);
   reconcile.compare(sold.log(3, kPending).order(3, kPending).said);
   reconcile.finish();
   REQUIRE(found.count() == 1);
@@ -246,7 +267,7 @@ constexpr OrderTermSet kByJournal = {OrderTerm::exclusive, OrderTerm::reserved_a
 /// What differs of terms: "mendable: what the server says".
 std::string found_terms(Bench& bench) {
   Differences out;
-  Reconcile(bench.items, bench.chains, Lsn(1), out).compare(bench.said);
+  Reconcile(bench.items, bench.chains, bench.ids, Lsn(1), out).compare(bench.said);
   std::string text;
   for (const Difference& found : out.kept()) {
     if (found.kind == DifferenceKind::terms) text += (found.mendable ? "mendable: " : "") + found.server;
