@@ -192,6 +192,18 @@ void Reconcile::judge_unknown(const Group& group, std::string_view why) {
   out_.add(std::move(found));
 }
 
+/// A row needs a change and a user who can stand in it; one that is not there, what its RESERVE said, too: in the journal, or
+/// from the log there.
+bool Reconcile::can_write(const Group& group, const Truth& truth) const {
+  if (truth.change == nullptr || !outside_user_id(ids_, truth.user)) return false;
+  const auto begins = [&](const Observation& seen) {
+    return seen.terms.begins_life() && seen.sequence <= truth.change->sequence;
+  };
+  return group.row() != nullptr || std::any_of(group.journal.begin(), group.journal.end(), begins) ||
+         std::any_of(group.log.begin(), group.log.end(),
+                     [&](const Observation& seen) { return begins(seen) && seen.sequence > group.item.begins; });
+}
+
 /// `until`: the truth is of this sequence.
 void Reconcile::judge_row(const Group& group, const Truth& truth, Sequence until, bool excused) {
   const Observation* const row = group.row();
@@ -208,7 +220,7 @@ void Reconcile::judge_row(const Group& group, const Truth& truth, Sequence until
   found.key = id_text(group.any().id.value());
   found.tables = row == nullptr ? "no row" : show(*row);
   found.server = show(truth.status, truth.quantity, truth.user, exact ? truth.change->sequence : until);
-  found.mendable = exact && outside_user_id(ids_, truth.user).has_value();
+  found.mendable = can_write(group, truth);
   if (exact) {
     found.expected = *truth.change;
     found.expected->status = truth.status;

@@ -45,6 +45,7 @@ class Reconcile {
   void compare_journal(const Group& group);
   void compare_order(const Group& group);
   std::optional<Truth> truth_at(const Group& group, Sequence sequence) const;
+  bool can_write(const Group& group, const Truth& truth) const;
   void judge_row(const Group& group, const Truth& truth, Sequence until, bool excused);
   TermsTruth terms_at(const Group& group, Sequence sequence) const;
   void judge_terms(const Group& group, Sequence until);

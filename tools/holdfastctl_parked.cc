@@ -27,7 +27,8 @@ everything else flows. Nothing returns stock by itself: the unit stays taken at 
 
   no_room         the item's quantity in the table has no room for it: make room, then retry; or cancel
   duplicate_live  the user has another live order of the item: end that one, then retry; or cancel
-  bad_id          item or user is no number, and the tables have bigint ids: cancel, or let it end
+  bad_id          the tables have bigint ids, and item or user is no number, or another item has its number: cancel, or let it
+                  end
   foreign_row     the order's row, or its item's, is gone, or is not as the log says: holdfastctl reconcile says what to do,
                   then retry
 

@@ -20,7 +20,8 @@ constexpr std::chrono::seconds kTimeout{60};
 constexpr std::size_t kShownMax = 20;
 constexpr const char* kAbout =
     R"(Reads the tables as of one moment, then the server's log as far as it is kept, and its newest snapshot where that is not all;
-sales and the relay go on meanwhile. What the relay has not brought yet, and what is parked, is no difference. The server
+sales and the relay go on meanwhile. Keeps what it compares in temporary files, some 120 bytes for each row and each change, in the
+folder that TMPDIR names. What the relay has not brought yet, and what is parked, is no difference. The server
 needs the role relay. Writes nothing without --apply. That makes the relay wait for a moment at a time, changes only rows
 that are still as they were found, and notes each in holdfast_audit. The database's user needs SELECT, for --apply also
 INSERT and UPDATE, and DELETE on flash_sale_journal.

@@ -270,6 +270,8 @@ def begun_with_a_snapshot(programs, folder):
     check(reconcile(shop, "--apply", status=0)[1] == {"terms": 3}, "what it says is")
     check(reconcile(shop, status=0)[0] == {}, "and is mended")
     shop.database.run(f"UPDATE flash_sale_order SET status = 'EXPIRED' WHERE {order(1)} OR {order(2)}; DELETE FROM flash_sale_order WHERE {order(3)} OR {order(30)}")
+    text = shop.ctl("reconcile", "--repair", status=1)
+    check(text.count("--apply writes") == 3 and text.count("for a person") == 1, "what would be written", text)
     found, mended, _ = reconcile(shop, "--apply", status=1)
     check(found == {"state": 2, "missing": 2} and mended == {"state": 2, "missing": 1}, "one whose RESERVE the journal never had is for a person", found, mended)
     shop.stop()
@@ -372,6 +374,28 @@ def while_it_sells(programs, folder):
     shop.stop()
 
 
+def no_more_rights_than_the_help_says(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    shop.relay.stop()
+    tables = "flash_sale_item, flash_sale_item_history, flash_sale_order, flash_sale_journal, holdfast_cursor, holdfast_item, holdfast_parked, holdfast_audit, holdfast_schema"
+    shop.database.run(f"CREATE ROLE reader LOGIN; CREATE ROLE mender LOGIN; GRANT SELECT ON {tables} TO reader; GRANT SELECT, INSERT, UPDATE ON {tables} TO mender;"
+                      "GRANT DELETE ON flash_sale_journal TO mender")
+    reader, mender = (shop.database.url().replace("user=postgres", f"user={role}") for role in ("reader", "mender"))
+    check(shop.ctl("reconcile", "--postgres", reader).endswith("clean\n"), "who may read sees that nothing differs")
+    for damage in (each for each in DAMAGE if each.mended == each.found and "all orders" not in each.what):
+        shop.database.run(damage.sql)
+    shop.database.run("UPDATE holdfast_cursor SET lsn = lsn - 3")
+    found = reconcile(shop, "--postgres", reader, status=1)[0]
+    check("permission denied" in shop.ctl("reconcile", "--postgres", reader, "--apply", status=2), "but writes nothing")
+    check(reconcile(shop, status=1)[0] == found, "at all")
+    reconcile(shop, "--postgres", mender, "--apply", status=None)
+    reconcile(shop, "--postgres", mender, "--apply", status=None)
+    check(reconcile(shop, status=0)[0] == {}, "who may write mends all of it", found)
+    check("nothing is parked" in shop.ctl("parked", "list", "--postgres", mender), "and may look at what is parked")
+    shop.server.stop()
+
+
 def what_cannot_be_told(programs, folder):
     shop = Shop(programs, folder)
     sold_some(shop)
@@ -387,7 +411,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, what_cannot_be_told]
+CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, no_more_rights_than_the_help_says, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)
