@@ -43,14 +43,9 @@ std::uint64_t journal_digest(const JournalRow& row) {
 
 OrderTerms journal_terms(const JournalRow& row) {
   OrderTerms terms;
-  const bool begins = row.event == "RESERVE";
-  if (!begins && row.event != "EXTEND") return terms;
-  terms.told = {OrderTerm::expires_at};
-  terms.expires_at_ms = row.expires_at_ms;
-  if (!begins) return terms;
-  terms.told.add(OrderTerm::exclusive);
-  terms.told.add(OrderTerm::reserved_at);
+  terms.told = told_by(row.event);
   terms.exclusive = (row.flags & 1) != 0;
+  terms.expires_at_ms = row.expires_at_ms;
   terms.reserved_at_ms = row.at_ms;
   return terms;
 }

@@ -14,19 +14,21 @@ std::uint64_t offer_digest(std::optional<std::int64_t> price, std::optional<std:
                                               currency.value_or("\t"), sale.value_or("\t")));
 }
 
+OrderTermSet told_by(std::string_view event) {
+  if (event == "RESERVE") return {OrderTerm::exclusive, OrderTerm::reserved_at, OrderTerm::expires_at};
+  if (event == "EXTEND") return {OrderTerm::expires_at};
+  return {};
+}
+
 OrderTerms terms_of(const Event& event, bool offered) {
   CHECK(event.reservation() != nullptr);
   const ReservationChange& change = *event.reservation();
   OrderTerms terms;
-  if (change.event != ReservationEvent::reserve && change.event != ReservationEvent::extend) return terms;
-  terms.told = {OrderTerm::expires_at};
-  if (change.expires_at) terms.expires_at_ms = to_ms(*change.expires_at);
-  if (change.event == ReservationEvent::extend) return terms;
-  terms.told.add(OrderTerm::exclusive);
-  terms.told.add(OrderTerm::reserved_at);
+  terms.told = told_by(event.name());
   terms.exclusive = change.exclusive;
+  if (change.expires_at) terms.expires_at_ms = to_ms(*change.expires_at);
   terms.reserved_at_ms = to_ms(event.at);
-  if (!offered) return terms;
+  if (!offered || !terms.begins_life()) return terms;
   const ItemDefinition& definition = event.item->definition;
   terms.told.add(OrderTerm::offer);
   terms.price = definition.price;

@@ -55,6 +55,8 @@ struct OrderTerms {
 std::uint64_t offer_digest(std::optional<std::int64_t> price, std::optional<std::string_view> currency,
                            std::optional<std::string_view> sale);
 
+/// What an event of that name tells everywhere: "RESERVE" ...
+OrderTermSet told_by(std::string_view event);
 /// What an event of a reservation tells. `offered`: its item is known as it was then.
 OrderTerms terms_of(const Event& event, bool offered);
 
