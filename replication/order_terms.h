@@ -47,8 +47,8 @@ struct OrderTerms {
   /// Those of `later`, from now on.
   void take(const OrderTerms& later, OrderTermSet which) noexcept;
   /// A RESERVE tells when it was, and nothing else does.
-  bool operator==(const OrderTerms&) const = default;
   bool begins_life() const noexcept { return told.has(OrderTerm::reserved_at); }
+  bool operator==(const OrderTerms&) const = default;
 };
 
 /// A number that two orders share only when they say the same of what is paid. Outside texts; nothing: NULL.
