@@ -1,5 +1,6 @@
 #include "replication/event_json.h"
 
+#include "protocol/check.h"
 #include "protocol/outside_text.h"
 #include "replication/outside_id.h"
 
@@ -131,6 +132,26 @@ json::object event_to_json(const Event& event) {
   line["confirmed"] = event.after.confirmed;
   line["held"] = event.after.held;
   return line;
+}
+
+json::object order_to_json(const Event& event) {
+  const auto* const reservation = event.reservation();
+  CHECK(reservation != nullptr && reservation->event == ReservationEvent::reserve);
+  const ItemFacts& item = *event.item;
+  json::object order;
+  order["orderId"] = id_text(reservation->id);
+  order["itemId"] = id_or_name(outside_item_number(item.name), item.name);
+  order["userId"] = id_or_name(outside_user_number(reservation->user), reservation->user);
+  order["quantity"] = reservation->quantity.value();
+  order["price"] = exact(item.definition.price);
+  order["currency"] = outside_text(item.definition.currency);
+  order["saleId"] = outside_text(item.definition.sale);
+  order["item"] = outside_text(item.name);
+  order["version"] = exact(item.version.value());
+  order["sequence"] = event.sequence.value();
+  order["reservedAt"] = to_ms(event.at);
+  if (reservation->expires_at) order["expiresAt"] = to_ms(*reservation->expires_at);
+  return order;
 }
 
 json::object facts_to_json(const ItemFacts& item) {

@@ -11,6 +11,8 @@ namespace holdfast {
 /// One event: what happened, to what, when, and the counters after it. `itemId` and `userId` are numbers where the names
 /// are (outside_id.h), else the names; `item` is always the name.
 boost::json::object event_to_json(const Event& event);
+/// A reservation as a placed order: who has how much of what, at which price, until when. REQUIRES: a RESERVE.
+boost::json::object order_to_json(const Event& event);
 
 /// All of an item, so that a sink can keep it.
 boost::json::object facts_to_json(const ItemFacts& item);

@@ -26,6 +26,14 @@ inline constexpr std::size_t kClaimsAtOnce = 1000;
 inline constexpr Millis kBackOffFirst{100};
 inline constexpr Millis kBackOffLast{15'000};
 
+/// A Kafka cluster that does not answer for so long is away; a transaction that does not end by then is undone by the brokers.
+inline constexpr Millis kKafkaAnswerTime{10'000};
+inline constexpr Millis kKafkaTransactionTime{30'000};
+/// Records that are on their way to the brokers: no more than these bytes.
+inline constexpr std::size_t kKafkaQueueBytes = 64_MiB;
+/// What one request holds for a partition, where the topic takes so much.
+inline constexpr std::size_t kKafkaBatchBytes = 1'000'000;
+
 /// Reconcile compares reservations in so many parts, one after another; each is about that fraction of all.
 inline constexpr std::size_t kReconcileParts = 64;
 inline constexpr std::size_t kSpillBufferBytes = 64_KiB;
@@ -36,6 +44,7 @@ inline constexpr std::size_t kDifferencesMax = 100'000;
 /// Those that it mends in one transaction, for which the relay waits.
 inline constexpr std::size_t kMendsAtOnce = 500;
 
+static_assert(kKafkaAnswerTime < kKafkaTransactionTime && kKafkaBatchBytes < kKafkaQueueBytes);
 static_assert(kGatherTime < kBlockTime && kBlockTime < kAnswerTime && kBackOffFirst < kBackOffLast);
 static_assert(4 + 5 * kNoticesMax <= 1024);
 

@@ -28,18 +28,21 @@ examples:
 
 constexpr const char* kFooter = R"(sinks (several, each with its own cursor, speed and health):
   file=PATH                  a line of JSON for each event, for a first look; PATH.cursor says how far
+  kafka=HOST:PORT,...        orders and events as records of Kafka topics, in transactions (read them as read_committed)
   postgres=URL               items, orders and journal as tables; URL as libpq takes it, the password in PGPASSFILE
   KIND:NAME=TARGET           the same under a name of its own, by which the server knows the sink
 
 who writes the orders:
   A  you do, from whatever you have: no relay, or only a file sink to look at
-  B  you do, from the events that a sink publishes: a file sink
+  B  you do, from what a sink publishes: the kafka sink; --kafka-orders-topic '' leaves the orders out
   C  the relay does: the postgres sink; a table flash_sale_item of yours is taken over by --existing-items
 
 examples:
   holdfast-relay migrate --postgres 'host=db dbname=shop user=relay'
   holdfast-relay --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
   holdfast-relay --from 127.0.0.1:7379 --sink file=orders.jsonl --metrics-port 0
+  holdfast-relay --from 127.0.0.1:7379 --sink kafka=k1:9092,k2:9092 --kafka-header __TypeId__=shop.OrderPlaced
+  holdfast-relay --from 127.0.0.1:7379 --sink kafka=k1:9093 --kafka-property security.protocol=SSL
   holdfast-relay bootstrap --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=owner' --set-aside
   holdfast-relay adopt --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
 
@@ -125,6 +128,27 @@ int relay_command(const RelayArguments& arguments) {
   return *status;
 }
 
+void add_kafka_options(CLI::App& app, RelayArguments& arguments) {
+  KafkaSinkSettings& kafka = arguments.kafka;
+  app.add_option("--kafka-orders-topic", kafka.orders_topic, "Placed orders; flash-sale-orders if not said, '': none.")
+      ->type_name("TOPIC");
+  app.add_option("--kafka-events-topic", kafka.events_topic,
+                 "All changes of items and reservations; flash-sale-events if not said.")
+      ->type_name("TOPIC");
+  app.add_option("--kafka-cursor-topic", kafka.cursor_topic, "How far the sink is; holdfast-cursors if not said.")
+      ->type_name("TOPIC");
+  app.add_option("--kafka-header", arguments.kafka_headers, "A header of every order and event; several are possible.")
+      ->type_name("NAME=VALUE");
+  app.add_option("--kafka-property", arguments.kafka_properties,
+                 "A property of librdkafka, for TLS, SASL and sizes; several are possible.")
+      ->type_name("NAME=VALUE");
+  app.add_flag("--accept-partitions", kafka.accept_partitions,
+               "The count of a topic's partitions was changed on purpose, and consumers have read what was before.");
+  app.add_flag(
+      "--allow-unreplicated", kafka.allow_unreplicated,
+      "Topics may have fewer than 3 replicas, and min.insync.replicas may be below 2: a lost broker loses records.");
+}
+
 /// What is said of server and sinks, whatever is to be done with them.
 void add_options(CLI::App& app, RelayArguments& arguments) {
   app.add_option("--from", arguments.from, "The server, 127.0.0.1:7379 if not said.")->type_name("HOST:PORT");
@@ -135,13 +159,14 @@ void add_options(CLI::App& app, RelayArguments& arguments) {
       ->type_name("FILE");
   app.add_flag("--existing-items", arguments.existing_items,
                "Takes over rows of flash_sale_item that people made, with the quantity they have.");
+  add_kafka_options(app, arguments);
   app.add_option("--metrics-bind", arguments.metrics_bind, "Address of /metrics, 127.0.0.1 if not said.")
       ->type_name("ADDRESS");
   app.add_option("--metrics-port", arguments.metrics_port, "Its port, 9380 if not said; 0: off.")->type_name("PORT");
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Carries the log of a Holdfast server to PostgreSQL and files, exactly once.", "holdfast-relay");
+  CLI::App app("Carries the log of a Holdfast server to Kafka, PostgreSQL and files, exactly once.", "holdfast-relay");
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   RelayArguments relaying;
@@ -159,7 +184,7 @@ int run(int argc, char** argv) {
   bootstrap_app->fallthrough();
   bootstrap_app->add_flag(
       "--set-aside", relaying.set_aside,
-      "What a sink has is copied: tables into schema holdfast_before_<n>, a file to PATH.before-<n>.");
+      "What a sink has is copied: tables into schema holdfast_before_<n>, a file to PATH.before-<n>; topics keep it.");
   bootstrap_app->footer(kBootstrapFooter);
   auto* const adopt_app = app.add_subcommand(
       "adopt", "Makes sinks go on with a log that went on from theirs: after restore or repair --accept-loss.");

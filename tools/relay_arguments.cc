@@ -13,6 +13,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
+const std::set<std::string> kKinds = {"file", "postgres", "kafka"};
 
 /// KIND[:NAME]=TARGET.
 struct SinkWords {
@@ -32,12 +33,53 @@ Result<SinkWords> parse_sink(const std::string& text) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_-";
   const bool named = !words.name.empty() && words.name.size() <= kNameBytesMax &&
                      words.name.find_first_not_of(kAllowed) == std::string::npos;
-  if (!named || words.target.empty() || (words.kind != "file" && words.kind != "postgres")) {
-    return Error::format(ErrorCode::bad_option,
-                         "--sink: '{}' is none of file=PATH, postgres=URL, KIND:NAME=TARGET (names of a-z 0-9 _ -)",
-                         Echo(text.substr(0, equals)).text());
+  if (!named || words.target.empty() || !kKinds.contains(words.kind)) {
+    return Error::format(
+        ErrorCode::bad_option,
+        "--sink: '{}' is none of file=PATH, postgres=URL, kafka=BROKERS, KIND:NAME=TARGET (names of a-z 0-9 _ -)",
+        Echo(text.substr(0, equals)).text());
   }
   return words;
+}
+
+/// NAME=VALUE. Errors do not repeat the value, which may be a secret.
+Result<std::pair<std::string, std::string>> parse_pair(std::string_view option, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) return std::pair(text.substr(0, equals), text.substr(equals + 1));
+  return Error::format(ErrorCode::bad_option, "{}: '{}' is not NAME=VALUE", option,
+                       Echo(text.substr(0, equals)).text());
+}
+
+Result<KafkaSinkSettings> kafka_settings(const RelayArguments& arguments, const SinkWords& words) {
+  KafkaSinkSettings settings = arguments.kafka;
+  settings.name = words.name;
+  settings.access.brokers = words.target;
+  for (const std::string& text : arguments.kafka_headers) {
+    auto header = parse_pair("--kafka-header", text);
+    if (!header) return header.error();
+    settings.headers.push_back({std::move(header->first), std::move(header->second)});
+  }
+  for (const std::string& text : arguments.kafka_properties) {
+    auto property = parse_pair("--kafka-property", text);
+    if (!property) return property.error();
+    if (!kafka_property_is_free(property->first)) {
+      return Error::format(ErrorCode::bad_option,
+                           "--kafka-property: {} is the sink's own: exactly once and in order rest on it",
+                           Echo(property->first).text());
+    }
+    settings.access.properties.push_back({std::move(property->first), std::move(property->second)});
+  }
+  const std::set<std::string> topics = {settings.orders_topic, settings.events_topic, settings.cursor_topic};
+  if (topics.size() == 3 && !settings.events_topic.empty() && !settings.cursor_topic.empty()) return settings;
+  return Error::format(ErrorCode::bad_option, "--kafka-...-topic: orders, events and cursor need a topic each");
+}
+
+Result<std::unique_ptr<EventSink>> make_sink(const RelayArguments& arguments, const SinkWords& words) {
+  if (words.kind == "file") return make_file_sink(words.target);
+  if (words.kind == "postgres") return make_postgres_sink({words.name, words.target, arguments.existing_items});
+  auto settings = kafka_settings(arguments, words);
+  if (!settings) return settings.error();
+  return make_kafka_sink(std::move(*settings));
 }
 
 }  // namespace
@@ -52,9 +94,9 @@ Result<std::vector<NamedSink>> make_sinks(const RelayArguments& arguments) {
       return Error::format(ErrorCode::bad_option, "--sink: two are called {}; give one a name by KIND:NAME=TARGET",
                            words->name);
     }
-    auto sink = words->kind == "file" ? make_file_sink(words->target)
-                                      : make_postgres_sink({words->name, words->target, arguments.existing_items});
-    sinks.push_back({words->name, std::move(sink)});
+    auto sink = make_sink(arguments, *words);
+    if (!sink) return sink.error();
+    sinks.push_back({words->name, std::move(*sink)});
   }
   if (sinks.empty() || sinks.size() > kSinksMax) {
     return Error::format(ErrorCode::bad_option, "--sink: 1 to {} are possible, {} were given", kSinksMax, sinks.size());

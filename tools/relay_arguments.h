@@ -1,7 +1,7 @@
 // What the command line says of a server and its sinks, and the sinks made of it. One thread.
 #pragma once
 
-#include "replication/event_sink.h"
+#include "replication/kafka_sink.h"
 #include "tools/credentials.h"
 
 namespace holdfast {
@@ -17,6 +17,9 @@ struct RelayArguments {
   std::string secret_file;
   bool existing_items = false;
   bool set_aside = false;
+  KafkaSinkSettings kafka;  // of all kafka sinks, but for name and brokers
+  std::vector<std::string> kafka_headers;
+  std::vector<std::string> kafka_properties;
   std::string metrics_bind = "127.0.0.1";
   std::uint16_t metrics_port = 9380;
 };

@@ -1,0 +1,242 @@
+#include "replication/kafka_look.h"
+
+#include "replication/limits.h"
+
+#include <librdkafka/rdkafka.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace holdfast {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr int kAnswerMs = static_cast<int>(kKafkaAnswerTime.count());
+constexpr int kWaitMs = 100;  // of one call, in a loop that has a bound of its own
+
+template <auto Destroy>
+struct Destroyer {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    Destroy(object);
+  }
+};
+template <class T, auto Destroy>
+using Owned = std::unique_ptr<T, Destroyer<Destroy>>;
+using OwnedTopic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+using OwnedQueue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
+using OwnedEvent = Owned<rd_kafka_event_t, rd_kafka_event_destroy>;
+using OwnedResource = Owned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
+using OwnedMessage = Owned<rd_kafka_message_t, rd_kafka_message_destroy>;
+using OwnedMetadata = Owned<const struct rd_kafka_metadata, rd_kafka_metadata_destroy>;
+
+Result<KafkaHandle> make_consumer(const KafkaAccess& access, KafkaTrouble& trouble, const char* isolation) {
+  auto conf = make_kafka_conf(
+      access, {}, {{"isolation.level", isolation}, {"enable.partition.eof", "true"}, {"auto.offset.reset", "earliest"}},
+      trouble);
+  if (!conf) return conf.error();
+  return make_kafka_consumer(std::move(*conf));
+}
+
+std::map<std::string, std::string, std::less<>> settings_in(const rd_kafka_ConfigResource_t* resource) {
+  std::map<std::string, std::string, std::less<>> settings;
+  std::size_t count = 0;
+  const rd_kafka_ConfigEntry_t** const entries = rd_kafka_ConfigResource_configs(resource, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* const value = rd_kafka_ConfigEntry_value(entries[i]);
+    settings.emplace(rd_kafka_ConfigEntry_name(entries[i]), value == nullptr ? "" : value);
+  }
+  return settings;
+}
+
+}  // namespace
+
+class KafkaLook::Impl {
+ public:
+  Result<void> connect(const KafkaAccess& access) {
+    auto client = make_consumer(access, trouble_, "read_uncommitted");
+    if (!client) return client.error();
+    client_ = std::move(*client);
+    return {};
+  }
+
+  Result<OwnedMetadata> metadata(const std::string& topic) {
+    const OwnedTopic handle(rd_kafka_topic_new(client_.get(), topic.c_str(), nullptr));
+    const struct rd_kafka_metadata* found = nullptr;
+    const auto code = rd_kafka_metadata(client_.get(), 0, handle.get(), &found, kAnswerMs);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("the brokers do not answer", code, {}, trouble_.take());
+    if (found->broker_cnt > 0) broker_ = std::to_string(found->brokers[0].id);
+    return OwnedMetadata(found);
+  }
+
+  using TakeSettings = std::function<void(std::size_t, std::map<std::string, std::string, std::less<>>)>;
+  Result<void> describe(rd_kafka_ResourceType_t type, const std::vector<std::string>& names, const TakeSettings& take) {
+    std::vector<OwnedResource> owned;
+    std::vector<rd_kafka_ConfigResource_t*> resources;
+    for (const std::string& name : names) {
+      owned.emplace_back(rd_kafka_ConfigResource_new(type, name.c_str()));
+      resources.push_back(owned.back().get());
+    }
+    const OwnedQueue queue(rd_kafka_queue_new(client_.get()));
+    rd_kafka_DescribeConfigs(client_.get(), resources.data(), resources.size(), nullptr, queue.get());
+    const OwnedEvent event(rd_kafka_queue_poll(queue.get(), 2 * kAnswerMs));
+    if (event == nullptr) return kafka_failed("settings", RD_KAFKA_RESP_ERR__TIMED_OUT, {}, trouble_.take());
+    if (const auto code = rd_kafka_event_error(event.get())) return kafka_failed("settings", code, {}, trouble_.take());
+    std::size_t count = 0;
+    const auto* const result = rd_kafka_event_DescribeConfigs_result(event.get());
+    const auto* const* const found = rd_kafka_DescribeConfigs_result_resources(result, &count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string name = rd_kafka_ConfigResource_name(found[i]);
+      if (const auto code = rd_kafka_ConfigResource_error(found[i])) return kafka_failed("settings of " + name, code);
+      const auto place = std::find(names.begin(), names.end(), name);
+      if (place != names.end()) take(static_cast<std::size_t>(place - names.begin()), settings_in(found[i]));
+    }
+    return {};
+  }
+
+  Result<std::int64_t> end(const std::string& topic, std::int32_t partition) {
+    std::int64_t low = 0, high = 0;
+    const auto code = rd_kafka_query_watermark_offsets(client_.get(), topic.c_str(), partition, &low, &high, kAnswerMs);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("the end of topic " + topic, code, {}, trouble_.take());
+    return high;
+  }
+
+  const std::string& broker() const noexcept { return broker_; }
+
+ private:
+  KafkaTrouble trouble_;  // outlives the client
+  KafkaHandle client_;
+  std::string broker_;  // one of the cluster's
+};
+
+KafkaLook::KafkaLook(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KafkaLook::~KafkaLook() = default;
+
+Result<std::unique_ptr<KafkaLook>> KafkaLook::connect(const KafkaAccess& access) {
+  auto impl = std::make_unique<Impl>();
+  HOLDFAST_TRY(impl->connect(access));
+  return std::unique_ptr<KafkaLook>(new KafkaLook(std::move(impl)));
+}
+
+Result<KafkaTopicFacts> KafkaLook::topic(const std::string& name) {
+  const auto metadata = impl_->metadata(name);
+  if (!metadata) return metadata.error();
+  KafkaTopicFacts facts;
+  facts.name = name;
+  if ((*metadata)->topic_cnt == 0) return facts;
+  const rd_kafka_metadata_topic_t& topic = (*metadata)->topics[0];
+  if (topic.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return facts;
+  if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR && topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+    return kafka_failed("topic " + name, topic.err);
+  }
+  facts.exists = true;
+  facts.partitions = static_cast<std::size_t>(topic.partition_cnt);
+  for (std::size_t i = 0; i < facts.partitions; ++i) {
+    const auto replicas = static_cast<std::size_t>(topic.partitions[i].replica_cnt);
+    facts.replicas = i == 0 ? replicas : std::min(facts.replicas, replicas);
+  }
+  return facts;
+}
+
+Result<void> KafkaLook::settings(std::span<KafkaTopicFacts> topics) {
+  std::vector<std::string> names;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < topics.size(); ++i) {
+    if (!topics[i].exists) continue;
+    names.push_back(topics[i].name);
+    places.push_back(i);
+  }
+  if (names.empty()) return {};
+  return impl_->describe(RD_KAFKA_RESOURCE_TOPIC, names,
+                         [&](std::size_t i, auto settings) { topics[places[i]].settings = std::move(settings); });
+}
+
+Result<std::map<std::string, std::string, std::less<>>> KafkaLook::broker_settings() {
+  std::map<std::string, std::string, std::less<>> settings;
+  HOLDFAST_TRY(impl_->describe(RD_KAFKA_RESOURCE_BROKER, {impl_->broker()},
+                               [&](std::size_t, auto found) { settings = std::move(found); }));
+  return settings;
+}
+
+Result<std::vector<std::int64_t>> KafkaLook::ends(const std::string& topic, std::size_t partitions) {
+  std::vector<std::int64_t> ends;
+  for (std::size_t partition = 0; partition < partitions; ++partition) {
+    const auto end = impl_->end(topic, static_cast<std::int32_t>(partition));
+    if (!end) return end.error();
+    ends.push_back(*end);
+  }
+  return ends;
+}
+
+namespace {
+
+/// What is left to be read of a partition: up to where it ended when the first of it came.
+class Reading {
+ public:
+  Reading(rd_kafka_t* client, const std::string& topic, const KafkaVisitor& visitor)
+      : client_(client), topic_(topic), visitor_(visitor) {}
+
+  Result<void> take(const rd_kafka_message_t& message) {
+    if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return reach(message.offset);
+    // Of connections, not of the partition: it is tried again.
+    if (message.err == RD_KAFKA_RESP_ERR__TRANSPORT || message.err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return {};
+    if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("topic " + topic_, message.err);
+    const std::string_view key(static_cast<const char*>(message.key), message.key_len);
+    std::optional<std::string_view> value;
+    if (message.payload != nullptr) value.emplace(static_cast<const char*>(message.payload), message.len);
+    if (const auto taken = visitor_(key, value); !taken) {
+      return Error::format(taken.error().code(), "kafka: topic {}, offset {}: {}", topic_, message.offset,
+                           taken.error().text());
+    }
+    return reach(message.offset + 1);
+  }
+  bool done() const noexcept { return end_ >= 0 && at_ >= end_; }
+
+ private:
+  Result<void> reach(std::int64_t offset) {
+    at_ = offset;
+    if (end_ >= 0) return {};
+    std::int64_t low = 0, high = 0;
+    const auto code = rd_kafka_get_watermark_offsets(client_, topic_.c_str(), 0, &low, &high);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("topic " + topic_, code);
+    end_ = high;
+    return {};
+  }
+
+  rd_kafka_t* client_;
+  const std::string& topic_;
+  const KafkaVisitor& visitor_;
+  std::int64_t at_ = 0;
+  std::int64_t end_ = -1;  // not known yet
+};
+
+}  // namespace
+
+Result<void> read_kafka_topic(const KafkaAccess& access, const std::string& topic, const KafkaVisitor& visitor) {
+  KafkaTrouble trouble;
+  const auto client = make_consumer(access, trouble, "read_committed");
+  if (!client) return client.error();
+  const OwnedTopic handle(rd_kafka_topic_new(client->get(), topic.c_str(), nullptr));
+  if (rd_kafka_consume_start(handle.get(), 0, RD_KAFKA_OFFSET_BEGINNING) != 0) {
+    return kafka_failed("topic " + topic, rd_kafka_last_error());
+  }
+  Reading reading(client->get(), topic, visitor);
+  Result<void> result;
+  auto heard = Steady::now();
+  while (result && !reading.done()) {
+    const OwnedMessage message(rd_kafka_consume(handle.get(), 0, kWaitMs));
+    if (message != nullptr) {
+      heard = Steady::now();
+      result = reading.take(*message);
+    } else if (Steady::now() - heard > kKafkaAnswerTime) {
+      result = kafka_failed(
+          "the end of topic " + topic + " does not come: a transaction in it has not ended, or its broker is away",
+          RD_KAFKA_RESP_ERR__TIMED_OUT, {}, trouble.take());
+    }
+  }
+  rd_kafka_consume_stop(handle.get(), 0);
+  return result;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,177 @@
+#include "replication/kafka_record.h"
+
+#include "protocol/check.h"
+#include "protocol/outside_text.h"
+#include "replication/event_json.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cctype>
+
+namespace holdfast {
+namespace {
+
+namespace json = boost::json;
+
+json::string_view view(std::string_view text) { return {text.data(), text.size()}; }
+
+std::string cursor_prefix(const std::string& sink) { return "cursor/" + sink + "/"; }
+std::string item_prefix(const std::string& sink) { return "item/" + sink + "/"; }
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+/// RFC 3339, as CloudEvents wants it.
+std::string time_text(WallTime at) {
+  const std::int64_t ms = to_ms(at);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
+}
+
+Result<KafkaCursor> parse_cursor(std::string_view text) {
+  const auto damaged = Error::format(ErrorCode::damaged, "'{}' is no cursor", Echo(text).text());
+  boost::system::error_code ec;
+  const json::value value = json::parse(view(text), ec);
+  if (ec || !value.is_object()) return damaged;
+  const json::object& from = value.get_object();
+  const auto number = [&](const char* name) {
+    const auto* const member = from.if_contains(name);
+    return member != nullptr && member->is_int64() && member->get_int64() >= 0
+               ? std::optional(static_cast<std::uint64_t>(member->get_int64()))
+               : std::nullopt;
+  };
+  const auto lsn = number("lsn"), epoch = number("epoch");
+  const auto *const log = from.if_contains("log"), *const owner = from.if_contains("owner"),
+                    *const topics = from.if_contains("topics");
+  const bool whole = lsn && epoch && log != nullptr && log->is_string() && owner != nullptr && owner->is_string() &&
+                     topics != nullptr && topics->is_object();
+  if (!whole) return damaged;
+  const auto id = parse_log_id(std::string_view(log->get_string()));
+  if (!id) return damaged;
+  KafkaCursor cursor{{*id, Lsn(*lsn), Epoch(*epoch)}, std::string(owner->get_string()), {}};
+  for (const auto& topic : topics->get_object()) {
+    if (!topic.value().is_array()) return damaged;
+    auto& ends = cursor.topics[std::string(topic.key())];
+    for (const json::value& end : topic.value().get_array()) {
+      if (!end.is_int64()) return damaged;
+      ends.push_back(end.get_int64());
+    }
+  }
+  return cursor;
+}
+
+}  // namespace
+
+KafkaRecordMaker::KafkaRecordMaker(const LogId& log, std::vector<KafkaHeader> headers)
+    : source_("urn:holdfast:" + log_id_text(log)), headers_(std::move(headers)) {}
+
+std::vector<KafkaHeader> KafkaRecordMaker::headers_of(const Event& event, std::string type,
+                                                      std::string_view id_suffix) const {
+  std::string item = outside_text(event.item->name);
+  std::vector<KafkaHeader> headers;
+  headers.reserve(7 + headers_.size());
+  headers.push_back({"ce_specversion", "1.0"});
+  headers.push_back(
+      {"ce_id", fmt::format("{}/{}/{}{}", item, event.item->version.value(), event.sequence.value(), id_suffix)});
+  headers.push_back({"ce_source", source_});
+  headers.push_back({"ce_type", std::move(type)});
+  headers.push_back({"ce_subject", std::move(item)});
+  headers.push_back({"ce_time", time_text(event.at)});
+  headers.push_back({"content-type", "application/json"});
+  headers.insert(headers.end(), headers_.begin(), headers_.end());
+  return headers;
+}
+
+KafkaRecord KafkaRecordMaker::event(const Event& event) const {
+  return {KafkaRole::events, event.item->name, json::serialize(event_to_json(event)),
+          headers_of(event, "holdfast." + lower(event.name()), "")};
+}
+
+KafkaRecord KafkaRecordMaker::order(const Event& event) const {
+  CHECK(event.is(ReservationEvent::reserve));
+  return {KafkaRole::orders, event.item->name, json::serialize(order_to_json(event)),
+          headers_of(event, "holdfast.order", "/order")};
+}
+
+KafkaRecord item_record(const std::string& sink, const ItemFacts& item) {
+  if (item.dropped) return item_end(sink, item.name);
+  return {KafkaRole::cursor, item_prefix(sink) + outside_text(item.name), json::serialize(facts_to_json(item)), {}};
+}
+
+KafkaRecord item_end(const std::string& sink, const std::string& name) {
+  return {KafkaRole::cursor, item_prefix(sink) + outside_text(name), std::nullopt, {}};
+}
+
+std::vector<KafkaRecord> item_records(const std::string& sink, std::span<const Event> events) {
+  std::map<std::string_view, const ItemFacts*> last;
+  for (const Event& event : events) {
+    if (event.item_change() != nullptr) last.insert_or_assign(event.item->name, event.item.get());
+  }
+  std::vector<KafkaRecord> records;
+  records.reserve(last.size());
+  for (const auto& [name, item] : last) records.push_back(item_record(sink, *item));
+  return records;
+}
+
+KafkaRecord cursor_record(const std::string& sink, const KafkaCursor& cursor) {
+  json::object topics;
+  for (const auto& [topic, ends] : cursor.topics) topics[topic] = json::array(ends.begin(), ends.end());
+  const std::string log = log_id_text(cursor.cursor.log);
+  const json::object value = {{"log", log},
+                              {"lsn", cursor.cursor.lsn.value()},
+                              {"epoch", cursor.cursor.epoch.value()},
+                              {"owner", cursor.owner},
+                              {"topics", std::move(topics)}};
+  return {KafkaRole::cursor, cursor_prefix(sink) + log, json::serialize(value), {}};
+}
+
+KafkaRecord cursor_end(const std::string& sink, const LogId& log) {
+  return {KafkaRole::cursor, cursor_prefix(sink) + log_id_text(log), std::nullopt, {}};
+}
+
+KafkaCursorBook::KafkaCursorBook(const std::string& sink)
+    : cursor_prefix_(cursor_prefix(sink)), item_prefix_(item_prefix(sink)) {}
+
+Result<void> KafkaCursorBook::take(std::string_view key, std::optional<std::string_view> value) {
+  if (key.starts_with(cursor_prefix_)) {
+    if (!value) {
+      // A later cursor, of another log, stands in its place, or a person made the sink begin anew.
+      if (cursor_ && key.substr(cursor_prefix_.size()) == log_id_text(cursor_->cursor.log)) cursor_.reset();
+      return {};
+    }
+    auto cursor = parse_cursor(*value);
+    if (!cursor) return cursor.error();
+    cursor_ = std::move(*cursor);
+  } else if (key.starts_with(item_prefix_)) {
+    const auto place = items_.find(key);
+    if (!value) {
+      if (place != items_.end()) items_.erase(place);
+      return {};
+    }
+    auto facts = facts_from_json(*value);
+    if (!facts) return facts.error();
+    items_.insert_or_assign(std::string(key), std::move(*facts));
+  }
+  return {};
+}
+
+SinkItems KafkaCursorBook::items() const {
+  SinkItems items;
+  for (const auto& [key, facts] : items_) items.put(facts);
+  return items;
+}
+
+std::vector<std::string> KafkaCursorBook::item_names() const {
+  std::vector<std::string> names;
+  names.reserve(items_.size());
+  for (const auto& [key, facts] : items_) names.push_back(facts->name);
+  return names;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,144 @@
+"""A server, the topics of a real Kafka, and the relay between them, as tests of the kafka sink need them. Debian's own Python
+runs these: it has the Kafka client."""
+import json
+import os
+
+from cases import arguments, run_cases
+from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_lsn, free_port, id_of, until
+from kafka import Kafka
+from kafka_client import Client
+
+PARTITIONS = 3
+
+
+class Programs:
+    """The programs of a run, and one broker for all cases that do not harm it; each case has topics of its own."""
+
+    def __init__(self, options):
+        self.server, self.relay, self.options = os.path.abspath(options.server), os.path.abspath(options.relay), options
+        self.kafka, self.cases = None, 0
+
+    def broker(self):
+        self.kafka = self.kafka or Kafka()
+        return self.kafka
+
+    def end(self):
+        if self.kafka:
+            self.kafka.remove()
+
+
+class Shop:
+    """A server, topics and a relay. `kafka`: one of the case's own. `servers`: how the relay reaches it, if not directly."""
+
+    def __init__(self, programs, folder, *relay_flags, kafka=None, servers=None, replication=1, server_flags=(), orders=None, events=None, cursors=None,
+                 start=True):
+        programs.cases += 1
+        self.programs, self.folder, self.kafka = programs, folder, kafka or programs.broker()
+        self.servers = servers or self.kafka.servers()
+        self.client, self.sink = Client(self.kafka.servers()), "kafka"
+        self.orders, self.events, self.cursors = (f"{name}.{programs.cases}" for name in ("orders", "events", "cursors"))
+        in_sync = {"min_insync_replicas": 2} if replication > 1 else {}
+        self.configs = {self.orders: orders or {}, self.events: events or {}, self.cursors: {"cleanup_policy": "compact", **(cursors or {})}}
+        for topic, config in self.configs.items():
+            self.client.make_topic(topic, 1 if topic == self.cursors else PARTITIONS, replication, **in_sync, **config)
+        self.flags = (*(() if replication > 1 else ("--allow-unreplicated",)), *relay_flags)
+        self.server = AgainServer(programs.server, folder, *server_flags)
+        self.server.ready()
+        self.relay = None
+        if start:
+            self.start_relay()
+
+    def topic_flags(self):
+        return ("--kafka-orders-topic", self.orders, "--kafka-events-topic", self.events, "--kafka-cursor-topic", self.cursors)
+
+    def start_relay(self, *flags, server=None):
+        """`server`: another one to carry the log of."""
+        self.metrics = free_port()
+        self.relay = Relay(self.programs.relay, self.folder, server or self.server, f"{self.sink}={self.servers}",
+                           flags=("--metrics-port", str(self.metrics), *self.topic_flags(), *self.flags, *flags))
+        return self.relay
+
+    def ask(self, *requests):
+        """The replies, none of which may be an error."""
+        with Connection(self.server.address) as connection:
+            replies = connection.ask_all(requests)
+        wrong = [(request, reply) for request, reply in zip(requests, replies) if not isinstance(reply, (int, bytes, str, list))]
+        check(not wrong, "the server takes it", wrong[:3])
+        return replies
+
+    def acknowledged(self, sink="kafka"):
+        """How far the sink is, as the server knows it."""
+        sinks = [as_map(each) for each in as_map(self.ask(("LOG", "SINKS"))[0])["sinks"]]
+        return next((int(each["lsn"]) for each in sinks if each["name"].decode() == sink), 0)
+
+    def caught_up(self, seconds=120):
+        lsn = durable_lsn(self.server)
+        until(lambda: self.acknowledged() >= lsn, "the sink catches up", lsn, self.acknowledged, lambda: self.relay.output()[-1500:], seconds=seconds)
+
+    def goes_on(self, seconds=120):
+        """Waits until it writes something more."""
+        before = self.acknowledged()
+        until(lambda: self.acknowledged() > before, "it goes on", lambda: self.relay.output()[-1500:], seconds=seconds)
+
+    def says(self, text, seconds=60):
+        until(lambda: text in self.relay.output(), f"it says {text!r}", lambda: self.relay.output()[-1500:], seconds=seconds)
+
+    def ends_with(self, status, text):
+        found = self.relay.wait()
+        check(found == status and text in self.relay.output(), f"exit status {status}, {text!r}", found, self.relay.output()[-1500:])
+
+    def read(self, topic, **options):
+        return [json.loads(record.value) for record in self.client.read(topic, **options)]
+
+    def audit(self):
+        """That events are dense and in order in each partition, and each RESERVE is one order; all events by item and version."""
+        streams = {}
+        for event in self.read(self.events):
+            streams.setdefault((event["item"], event["version"]), []).append(event)
+        for key, events in streams.items():
+            sequences = [event["sequence"] for event in events]
+            check(sequences == list(range(1, len(events) + 1)), f"{key}: each once, in order", first_wrong(sequences))
+        reserved = sorted((e["item"], e["version"], e["sequence"]) for events in streams.values() for e in events if e["event"] == "RESERVE")
+        orders = [(order["item"], order["version"], order["sequence"]) for order in self.read(self.orders)]
+        check(sorted(orders) == reserved, "each reservation is one order", len(orders), len(reserved))
+        return streams
+
+    def whole(self):
+        """What most cases end with."""
+        self.caught_up()
+        streams = self.audit()
+        with Connection(self.server.address) as connection:
+            for item, version in streams:
+                found = as_map(connection.ask("ITEM", "GET", item))
+                if found["version"] == version:
+                    check(found["sequence"] == len(streams[item, version]), f"{item}: all of it is there", found["sequence"], len(streams[item, version]))
+        return streams
+
+    def stop(self):
+        self.relay.stop()
+        self.server.stop()
+
+
+def first_wrong(sequences):
+    for place, sequence in enumerate(sequences):
+        if sequence != place + 1:
+            return place + 1, sequences[max(0, place - 2):place + 5]
+    return None
+
+
+def reserve(item, numbers, *more):
+    return [("RESERVE", item, number, "ID", id_of(number), *more) for number in numbers]
+
+
+def kafka_arguments(doc):
+    parser = arguments(doc)
+    parser.add_argument("--relay", required=True, help="path of holdfast-relay")
+    return parser
+
+
+def run_kafka_cases(cases, options):
+    programs = Programs(options)
+    try:
+        run_cases(cases, options, program=programs)
+    finally:
+        programs.end()
