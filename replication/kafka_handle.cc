@@ -71,9 +71,10 @@ Result<KafkaHandle> make_kafka_producer(KafkaConf conf) { return make_handle(RD_
 
 Error kafka_failed(std::string_view what, int code, std::string_view text, const std::string& trouble) {
   if (text.empty()) text = rd_kafka_err2str(static_cast<rd_kafka_resp_err_t>(code));
+  // What can be done says more than what was seen of it.
   const std::string_view hint = kafka_error_hint(code);
-  return Error::format(kafka_error_code(code), "kafka: {}: {}{}{}{}{}", what, text, trouble.empty() ? "" : "; ",
-                       trouble, hint.empty() ? "" : "; ", hint);
+  const std::string_view more = hint.empty() ? std::string_view(trouble) : hint;
+  return Error::format(kafka_error_code(code), "kafka: {}: {}{}{}", what, text, more.empty() ? "" : "; ", more);
 }
 
 }  // namespace holdfast

@@ -15,7 +15,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::array<KafkaRole, 2> kPublished = {KafkaRole::orders, KafkaRole::events};
+constexpr std::array<KafkaRole, kKafkaRoles> kRoles = {KafkaRole::orders, KafkaRole::events, KafkaRole::cursor};
 
 class KafkaSink final : public EventSink {
  public:
@@ -48,6 +48,7 @@ class KafkaSink final : public EventSink {
   Result<void> look_again();
   Result<void> write(const KafkaCursor& next, std::span<const KafkaRecord> records);
   Result<void> finish(KafkaCursor next);
+  Result<void> note_ends(KafkaCursor& next) const;
 
   const std::string& topic(KafkaRole role) const noexcept {
     if (role == KafkaRole::cursor) return settings_.cursor_topic;
@@ -78,7 +79,7 @@ class KafkaSink final : public EventSink {
   std::unique_ptr<KafkaLook> look_;
   std::unique_ptr<KafkaProducer> producer_;
   std::vector<KafkaTopicFacts> facts_;
-  std::map<std::string, std::vector<std::int64_t>> ends_;  // of the published topics, when the sink was taken over
+  std::map<std::string, std::vector<std::int64_t>> ends_;  // of the topics, when the sink was taken over
   KafkaCursor cursor_;                                     // as last written; epoch none: never taken over
   bool wrote_ = false;                                     // since it was last asked for what there is to tell
 };
@@ -89,14 +90,14 @@ Result<void> KafkaSink::look_around() {
   if (!look) return look.error();
   look_ = std::move(*look);
   facts_.clear();
-  for (const KafkaRole role : {KafkaRole::orders, KafkaRole::events, KafkaRole::cursor}) {
+  for (const KafkaRole role : kRoles) {
     if (topic(role).empty()) continue;
     auto found = look_->topic(topic(role));
     if (!found) return found.error();
     facts_.push_back(std::move(*found));
   }
   HOLDFAST_TRY(look_->settings(facts_));
-  for (const KafkaRole role : {KafkaRole::orders, KafkaRole::events, KafkaRole::cursor}) {
+  for (const KafkaRole role : kRoles) {
     if (!topic(role).empty()) HOLDFAST_TRY(check_kafka_topic(role, *facts(role), settings_.allow_unreplicated));
   }
   const auto broker = look_->broker_settings();
@@ -128,7 +129,7 @@ Result<KafkaCursorBook> KafkaSink::take_over() {
     const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(each.number("max.message.bytes"), 1));
     settings.batch_bytes = std::min(settings.batch_bytes, bytes);
   }
-  for (const KafkaRole role : {KafkaRole::orders, KafkaRole::events, KafkaRole::cursor}) {
+  for (const KafkaRole role : kRoles) {
     if (!topic(role).empty()) targets[static_cast<std::size_t>(role)] = {topic(role), facts(role)->partitions};
   }
   auto producer = KafkaProducer::take_over(settings, std::move(targets));
@@ -138,7 +139,7 @@ Result<KafkaCursorBook> KafkaSink::take_over() {
   if (!book) return book.error();
   if (kafka_taken_over(book->cursor(), owner_, cursor_.cursor.epoch)) return superseded(*book->cursor());
   ends_.clear();
-  for (const KafkaRole role : kPublished) {
+  for (const KafkaRole role : kRoles) {
     if (topic(role).empty()) continue;
     auto ends = look_->ends(topic(role), facts(role)->partitions);
     if (!ends) return ends.error();
@@ -163,7 +164,7 @@ Result<void> KafkaSink::check_fresh() const {
 }
 
 Result<void> KafkaSink::check_continues(const KafkaCursor& found) const {
-  for (const KafkaRole role : kPublished) {
+  for (const KafkaRole role : kRoles) {
     if (topic(role).empty()) continue;
     HOLDFAST_TRY(check_kafka_partitions(found, *facts(role), settings_.accept_partitions));
     HOLDFAST_TRY(check_kafka_ends(found, topic(role), ends_.at(topic(role))));
@@ -183,7 +184,7 @@ Result<SinkState> KafkaSink::do_open() {
   KafkaCursor next = book->cursor().value_or(KafkaCursor());
   next.cursor.epoch = std::max(next.cursor.epoch, cursor_.cursor.epoch).next();
   next.owner = owner_;
-  next.topics = ends_;
+  cursor_.topics = next.topics = ends_;
   HOLDFAST_TRY(write(next, {}));
   return SinkState{cursor_.cursor, book->items()};
 }
@@ -195,23 +196,32 @@ Result<void> KafkaSink::write(const KafkaCursor& next, std::span<const KafkaReco
   return finish(next);
 }
 
+/// The cursor's record says what its own transaction wrote, so that the newest one, too, can be missed.
 Result<void> KafkaSink::finish(KafkaCursor next) {
+  HOLDFAST_TRY(producer_->deliver());
+  HOLDFAST_TRY(note_ends(next));
   HOLDFAST_TRY(producer_->send(cursor_record(settings_.name, next)));
   HOLDFAST_TRY(producer_->deliver());
-  for (const KafkaRole role : kPublished) {
-    if (topic(role).empty()) continue;
-    auto& written = next.topics[topic(role)];
-    std::vector<std::int64_t> ends = producer_->ends(role);
-    CHECK(ends.size() == written.size());
-    // A partition that got nothing is as it was.
-    std::transform(ends.begin(), ends.end(), written.begin(), ends.begin(),
-                   [](std::int64_t end, std::int64_t before) { return end == 0 ? before : end; });
-    HOLDFAST_TRY(check_kafka_ends(next, topic(role), ends));
-    written = std::move(ends);
-  }
+  HOLDFAST_TRY(note_ends(next));
   HOLDFAST_TRY(producer_->commit());
   cursor_ = std::move(next);
   wrote_ = true;
+  return {};
+}
+
+/// How far the transaction's records reach, which must be behind all that was written before.
+Result<void> KafkaSink::note_ends(KafkaCursor& next) const {
+  for (const KafkaRole role : kRoles) {
+    if (topic(role).empty()) continue;
+    std::vector<std::int64_t> ends = producer_->ends(role);
+    const auto& before = cursor_.topics.at(topic(role));
+    CHECK(ends.size() == before.size());
+    // A partition that got nothing is as it was.
+    std::transform(ends.begin(), ends.end(), before.begin(), ends.begin(),
+                   [](std::int64_t end, std::int64_t was) { return end == 0 ? was : end; });
+    HOLDFAST_TRY(check_kafka_ends(cursor_, topic(role), ends));
+    next.topics[topic(role)] = std::move(ends);
+  }
   return {};
 }
 
@@ -241,7 +251,7 @@ Result<void> KafkaSink::do_apply(const LogId& log, const EventBatch& batch) {
 
 /// A count of partitions that changed under way: records still go where they would have gone.
 Result<void> KafkaSink::look_again() {
-  for (const KafkaRole role : kPublished) {
+  for (const KafkaRole role : kRoles) {
     if (topic(role).empty()) continue;
     const auto found = look_->topic(topic(role));
     if (!found) return found.error();
@@ -307,7 +317,7 @@ Result<StartReport> KafkaSink::do_bootstrap(StartState& state, bool set_aside) {
   }
   next.cursor = {state.log(), state.lsn(), std::max(next.cursor.epoch, cursor_.cursor.epoch).next()};
   next.owner = owner_;
-  next.topics = ends_;
+  cursor_.topics = next.topics = ends_;
   HOLDFAST_TRY(write(next, items.records));
   report.cursor = cursor_.cursor;
   if (used) report.set_aside = settings_.events_topic;
@@ -326,6 +336,7 @@ Result<Cursor> KafkaSink::do_adopt(const LogRange& range) {
   HOLDFAST_TRY(check_adoption(before.cursor, range));
   const KafkaRecord end = cursor_end(settings_.name, before.cursor.log);
   KafkaCursor next{{range.log, before.cursor.lsn, before.cursor.epoch.next()}, owner_, ends_};
+  cursor_.topics = ends_;
   HOLDFAST_TRY(write(next, std::span(&end, 1)));
   return cursor_.cursor;
 }

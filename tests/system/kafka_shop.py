@@ -2,13 +2,31 @@
 runs these: it has the Kafka client."""
 import json
 import os
+import subprocess
 
 from cases import arguments, run_cases
 from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_lsn, free_port, id_of, until
 from kafka import Kafka
-from kafka_client import Client
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import ConfigResource
+from kafka_client import WAIT_SECONDS, Client, settle
 
 PARTITIONS = 3
+
+
+class ShopClient(Client):
+    def ends(self, topic, isolation):
+        """Each partition's: of what transactions wrote that took place, or of all."""
+        consumer = Consumer({**self.settings, "group.id": "none", "isolation.level": isolation})
+        try:
+            return [consumer.get_watermark_offsets(TopicPartition(topic, number), WAIT_SECONDS)[1] for number in range(self.topics()[topic])]
+        finally:
+            consumer.close()
+
+    def set_config(self, topic, **config):
+        """The topic has these settings and no others of its own. A setting's dots are underscores here."""
+        words = {word.replace("_", "."): str(value) for word, value in config.items()}
+        settle(self.admin.alter_configs([ConfigResource("topic", topic, set_config=words)]))
 
 
 class Programs:
@@ -19,7 +37,7 @@ class Programs:
         self.kafka, self.cases = None, 0
 
     def broker(self):
-        self.kafka = self.kafka or Kafka()
+        self.kafka = self.kafka or Kafka(settings=["log.cleaner.backoff.ms=500"])
         return self.kafka
 
     def end(self):
@@ -35,7 +53,7 @@ class Shop:
         programs.cases += 1
         self.programs, self.folder, self.kafka = programs, folder, kafka or programs.broker()
         self.servers = servers or self.kafka.servers()
-        self.client, self.sink = Client(self.kafka.servers()), "kafka"
+        self.client, self.sink = ShopClient(self.kafka.servers()), "kafka"
         self.orders, self.events, self.cursors = (f"{name}.{programs.cases}" for name in ("orders", "events", "cursors"))
         in_sync = {"min_insync_replicas": 2} if replication > 1 else {}
         self.configs = {self.orders: orders or {}, self.events: events or {}, self.cursors: {"cleanup_policy": "compact", **(cursors or {})}}
@@ -57,6 +75,18 @@ class Shop:
         self.relay = Relay(self.programs.relay, self.folder, server or self.server, f"{self.sink}={self.servers}",
                            flags=("--metrics-port", str(self.metrics), *self.topic_flags(), *self.flags, *flags))
         return self.relay
+
+    def run(self, word, *flags, server=None):
+        """bootstrap or adopt: the exit status, and what it says."""
+        words = [self.programs.relay, word, "--from", f"127.0.0.1:{(server or self.server).port}", "--sink", f"{self.sink}={self.servers}",
+                 *self.topic_flags(), *self.flags, *flags]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout + done.stderr
+
+    def make_again(self, topic):
+        """Deleted, and made as it was."""
+        self.client.drop_topic(topic)
+        self.client.make_topic(topic, 1 if topic == self.cursors else PARTITIONS, **self.configs[topic])
 
     def ask(self, *requests):
         """The replies, none of which may be an error."""
@@ -90,14 +120,15 @@ class Shop:
     def read(self, topic, **options):
         return [json.loads(record.value) for record in self.client.read(topic, **options)]
 
-    def audit(self):
-        """That events are dense and in order in each partition, and each RESERVE is one order; all events by item and version."""
+    def audit(self, begins=0):
+        """That events are dense and in order in each partition, and each RESERVE is one order; all events by item and version.
+        `begins`: the sequence after which the sink begins."""
         streams = {}
         for event in self.read(self.events):
             streams.setdefault((event["item"], event["version"]), []).append(event)
         for key, events in streams.items():
             sequences = [event["sequence"] for event in events]
-            check(sequences == list(range(1, len(events) + 1)), f"{key}: each once, in order", first_wrong(sequences))
+            check(sequences == list(range(begins + 1, begins + len(events) + 1)), f"{key}: each once, in order", first_wrong(sequences, begins))
         reserved = sorted((e["item"], e["version"], e["sequence"]) for events in streams.values() for e in events if e["event"] == "RESERVE")
         orders = [(order["item"], order["version"], order["sequence"]) for order in self.read(self.orders)]
         check(sorted(orders) == reserved, "each reservation is one order", len(orders), len(reserved))
@@ -109,7 +140,8 @@ class Shop:
         streams = self.audit()
         with Connection(self.server.address) as connection:
             for item, version in streams:
-                found = as_map(connection.ask("ITEM", "GET", item))
+                reply = connection.ask("ITEM", "GET", item)
+                found = as_map(reply) if isinstance(reply, list) else {"version": None}  # dropped
                 if found["version"] == version:
                     check(found["sequence"] == len(streams[item, version]), f"{item}: all of it is there", found["sequence"], len(streams[item, version]))
         return streams
@@ -119,10 +151,10 @@ class Shop:
         self.server.stop()
 
 
-def first_wrong(sequences):
-    for place, sequence in enumerate(sequences):
-        if sequence != place + 1:
-            return place + 1, sequences[max(0, place - 2):place + 5]
+def first_wrong(sequences, begins):
+    for place, sequence in enumerate(sequences, begins + 1):
+        if sequence != place:
+            return place, sequences[max(0, place - begins - 3):place - begins + 5]
     return None
 
 
@@ -133,6 +165,7 @@ def reserve(item, numbers, *more):
 def kafka_arguments(doc):
     parser = arguments(doc)
     parser.add_argument("--relay", required=True, help="path of holdfast-relay")
+    parser.add_argument("--kills", type=int, default=10, help="of the relay, in the case of that name")
     return parser
 
 

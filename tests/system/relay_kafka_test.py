@@ -1,9 +1,21 @@
 #!/usr/bin/python3
-"""holdfast-relay between a real server and a real Kafka: what consumers get, and where a sink begins.
+"""holdfast-relay between a real server and a real Kafka: what consumers get, where a sink begins, and what it refuses.
 
 usage: relay_kafka_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --only orders
+       relay_kafka_test.py ... --only killed --kills 100
 """
+import os
+import random
+import signal
+import threading
+
 from kafka_shop import Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases
+from relay_bench import AgainServer, Connection, Postgres, Relay, as_map, audit, caught_up, migrated, until
+from relay_test import Busy
+
+PACE = 0.02  # seconds between a client's requests
+SHORT = ("--kafka-property", "transaction.timeout.ms=3000")
+TEN_ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 10_000_000) for number in range(10)]
 
 
 def ten_thousand_orders_of_one_item(programs, folder):
@@ -25,7 +37,149 @@ def ten_thousand_orders_of_one_item(programs, folder):
     shop.stop()
 
 
-CASES = [ten_thousand_orders_of_one_item]
+def the_whole_life_of_several_items(programs, folder):
+    shop = Shop(programs, folder)
+    shop.ask(*TEN_ITEMS, ("ITEM", "CREATE", b"w\xff", "STOCK", 10))
+    shop.caught_up()
+    with Connection(shop.server.address) as connection:
+        connection.ask_all(reserve(b"w\xff", range(1, 4)))
+        for number in range(10):
+            connection.ask_all(reserve(f"item:{number}", range(1, 101)))
+            connection.ask_all([(word, f"item:{number}", each, *more, "ID", id_of(each))
+                                  for word, each, *more in (("CONFIRM", 1), ("CONFIRM", 2), ("REFUND", 2), ("RELEASE", 3), ("EXTEND", 4, "TTL", 900_000))])
+            connection.ask("RESERVE", f"item:{number}", "bob", "ID", id_of(200), "TTL", 500)
+        # A sink that has everything is told of a reservation by the stage of its name.
+        reply = connection.ask("RESERVATION", "WAIT", "item:1", "ID", id_of(1), "STAGE", "kafka", "TIMEOUT", 60_000)
+        check(as_map(reply)["sinks"] == [b"kafka", b"acknowledged"], "the stage answers", reply)
+        until(lambda: as_map(connection.ask("RESERVATION", "GET", "item:9", "ID", id_of(200)))["state"] == b"EXPIRED", "bob's expires")
+    shop.ask(("ITEM", "CREATE", "gone", "STOCK", 1), ("ITEM", "CLOSE", "gone"), ("ITEM", "DROP", "gone"))
+    streams = shop.whole()
+    check(len(streams) == 12 and len({record.partition for record in shop.client.read(shop.events)}) == shop.client.topics()[shop.events], "several partitions")
+    check([event["state"] for event in streams["gone", 1]] == ["DRAFT", "READY", "OPEN", "CLOSED", "DROPPED"], "an item that is gone", streams["gone", 1])
+    names = [event["event"] for event in streams["item:9", 1]]
+    check(names[:4] == ["LOAD", "READY", "OPEN", "RESERVE"] and names[-1] == "EXPIRE" and {"CONFIRM", "REFUND", "RELEASE", "EXTEND"} <= set(names), "its life", names)
+    raw = [record for record in shop.client.read(shop.orders) if record.key == b"w\xff"]
+    check(len(raw) == 3 and b'"itemId":"w%FF"' in raw[0].value, "a name that is no text", raw[:1])
+    shop.stop()
+
+
+def consumers_of_orders_or_of_events_only(programs, folder):
+    shop = Shop(programs, folder, start=False)
+    shop.flags += ("--kafka-orders-topic", "")
+    shop.topic_flags = lambda: ("--kafka-events-topic", shop.events, "--kafka-cursor-topic", shop.cursors)
+    shop.start_relay()
+    shop.ask(*TEN_ITEMS[:1], *reserve("item:0", range(1, 11)))
+    shop.caught_up()
+    check(len(shop.read(shop.events)) == 13 and shop.read(shop.orders) == [], "events, and no orders")
+    shop.stop()
+
+
+def killed_relays_repeat_nothing(programs, folder):
+    shop = Shop(programs, folder)
+    shop.ask(*TEN_ITEMS)
+    dice = random.Random(1)
+    with Busy(shop.server, item="item:1", pause=PACE), Busy(shop.server, item="item:2", pause=PACE):
+        for number in range(programs.options.kills):
+            if number % 5 == 0:
+                shop.goes_on()
+            # At any moment from its start on, in transactions above all.
+            shop.relay.process.poll()
+            until(lambda: shop.relay.process.poll() is not None or dice.random() < 0.05, "a moment passes")
+            shop.relay.kill()
+            if number % 5 == 4:
+                shop.server.again()
+            shop.start_relay()
+        shop.goes_on()
+    shop.whole()
+    shop.stop()
+
+
+def of_two_relays_one_is_fenced(programs, folder):
+    shop = Shop(programs, folder, *SHORT)
+    shop.ask(*TEN_ITEMS)
+    first = shop.relay
+    with Busy(shop.server, item="item:1", pause=PACE):
+        shop.goes_on()
+        second = shop.start_relay()
+        check(first.wait() == 3 and "another relay has taken over" in first.output(), "the first exits with 3, and says why", first.process.returncode, first.output())
+        shop.goes_on()
+        # Stopped in the middle of what it does, for longer than its transaction may last.
+        second.process.send_signal(signal.SIGSTOP)
+        third = shop.start_relay()
+        shop.goes_on()
+        lsn = shop.acknowledged()
+        until(lambda: shop.acknowledged() > lsn + 1000, "the third works", third.output)
+        second.process.send_signal(signal.SIGCONT)
+        check(second.wait() == 3, "the second exits with 3", second.process.returncode, second.output())
+    shop.whole()
+    # With nothing to write, too.
+    shop.start_relay()
+    check(third.wait() == 3, "the third learns it idle", third.process.returncode, third.output())
+    shop.stop()
+
+
+def one_that_slept_alone_goes_on(programs, folder):
+    shop = Shop(programs, folder, *SHORT)
+    shop.ask(*TEN_ITEMS)
+    with Busy(shop.server, item="item:1", pause=PACE):
+        for _ in range(3):
+            shop.goes_on()
+            shop.relay.process.send_signal(signal.SIGSTOP)
+            # The broker undoes what it left open within 3 s, and looks for such every 10 s.
+            threading.Event().wait(14)
+            shop.relay.process.send_signal(signal.SIGCONT)
+    shop.whole()
+    check(shop.relay.process.poll() is None, "it never ended", shop.relay.output())
+    shop.stop()
+
+
+def what_a_crash_left_open_blocks_nobody_for_long(programs, folder):
+    shop = Shop(programs, folder, *SHORT)
+    shop.ask(*TEN_ITEMS)
+    dice = random.Random(2)
+
+    def left_open():
+        shop.start_relay()
+        shop.goes_on()
+        until(lambda: dice.random() < 0.1, "a moment passes")
+        shop.relay.kill()
+        return shop.client.ends(shop.events, "read_uncommitted") != shop.client.ends(shop.events, "read_committed")
+    shop.relay.kill()
+    with Busy(shop.server, item="item:1"), Busy(shop.server, item="item:2"):
+        until(left_open, "a transaction is open", seconds=120)
+    until(lambda: shop.client.ends(shop.events, "read_uncommitted") == shop.client.ends(shop.events, "read_committed"), "it is undone", seconds=3 + 10 + 5)
+    shop.start_relay()
+    shop.whole()
+    shop.stop()
+
+
+def refused_at_the_start(programs, folder):
+    shop = Shop(programs, folder, start=False)
+    def refused(text, *flags):
+        shop.start_relay(*flags)
+        shop.ends_with(1, text)
+    shop.flags = ()
+    refused("it has 1 replicas, and a lost broker loses nothing with 3: make it with more, or say --allow-unreplicated")
+    shop.flags = ("--allow-unreplicated",)
+    for topic, policy, text in ((shop.cursors, "delete", "set it to compact"), (shop.events, "compact", "set it to delete"), (shop.orders, "compact,delete", "set it to delete")):
+        was = "compact" if topic == shop.cursors else "delete"
+        shop.client.set_config(topic, cleanup_policy=policy)
+        refused(text)
+        shop.client.set_config(topic, cleanup_policy=was)
+    shop.client.set_config(shop.events, unclean_leader_election_enable="true")
+    refused("unclean.leader.election.enable is true")
+    shop.client.set_config(shop.events, unclean_leader_election_enable="false")
+    shop.client.drop_topic(shop.orders)
+    refused(f"topic {shop.orders}: it does not exist; holdfastctl topic create makes it")
+    for name, value in (("acks", "1"), ("transactional.id", "x")):
+        shop.start_relay("--kafka-property", f"{name}={value}")
+        shop.ends_with(2, f"--kafka-property: {name} is the sink's own")
+    refused("property no.such.thing: No such configuration property", "--kafka-property", "no.such.thing=1")
+    shop.server.stop()
+
+
+CASES = [ten_thousand_orders_of_one_item, the_whole_life_of_several_items, consumers_of_orders_or_of_events_only, killed_relays_repeat_nothing,
+         of_two_relays_one_is_fenced, one_that_slept_alone_goes_on, what_a_crash_left_open_blocks_nobody_for_long, refused_at_the_start]
 
 if __name__ == "__main__":
     run_kafka_cases(CASES, kafka_arguments(__doc__).parse_args())
