@@ -9,9 +9,32 @@ from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_l
 from kafka import Kafka
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import ConfigResource
+from cutting_proxy import CuttingProxy
 from kafka_client import WAIT_SECONDS, Client, settle
 
 PARTITIONS = 3
+# Kafka's numbers of requests.
+PRODUCE, END_TRANSACTION = 0, 26
+
+
+class KafkaProxy(CuttingProxy):
+    """Cuts around requests of one kind: what its base does around COMMIT."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.request = PRODUCE
+
+    def cut(self, mode, request=PRODUCE):
+        self.request = request
+        super().cut(mode)
+
+    def take_mode(self, data):
+        # Length, kind ...; a request that came with the one before it is not seen.
+        if len(data) < 6 or int.from_bytes(data[4:6], "big") != self.request:
+            return None
+        with self.lock:
+            mode, self.mode = self.mode, None
+        return mode
 
 
 class ShopClient(Client):

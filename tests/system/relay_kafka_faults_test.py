@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""holdfast-relay when its Kafka fails under it: each event once and in order, and it goes on by itself.
+
+usage: relay_kafka_faults_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --only leaders
+       relay_kafka_faults_test.py ... --only away --away 60
+"""
+import threading
+
+from kafka_shop import END_TRANSACTION, PRODUCE, Kafka, KafkaProxy, Shop, check, kafka_arguments, run_kafka_cases
+from relay_bench import until
+from relay_test import Busy
+
+PACE = 0.05  # seconds between a client's requests: a backlog is not what these cases are about
+SHORT = ("--kafka-property", "transaction.timeout.ms=3000")
+# Longer than all time limits, when a transaction's is SHORT: that of the brokers for looking at transactions is 10 s.
+STILL_SECONDS = 20
+ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 10_000_000) for number in range(3)]
+
+
+def never_ended(shop):
+    shop.whole()
+    check(shop.relay.process.poll() is None, "it never ended", shop.relay.output()[-1500:])
+    shop.stop()
+
+
+def cut_around_commits_and_acknowledgements(programs, folder):
+    with KafkaProxy() as proxy, Kafka(through=[proxy.port]) as kafka:
+        proxy.target = kafka.nodes[0].proxied_port
+        shop = Shop(programs, folder, kafka=kafka, servers=kafka.servers(through=True))
+        shop.ask(*ITEMS)
+        with Busy(shop.server, item="item:1", pause=PACE):
+            shop.goes_on()
+            for number in range(programs.options.cuts):
+                for request in (PRODUCE, END_TRANSACTION):
+                    for mode in ("before", "during", "after"):
+                        made = proxy.cuts
+                        proxy.cut(mode, request)
+                        until(lambda: proxy.cuts > made, "one is cut", mode, request, number, lambda: shop.relay.output()[-500:])
+                        if number % 2:
+                            shop.goes_on()
+            shop.goes_on()
+        print(f"  {proxy.cuts} cuts", flush=True)
+        never_ended(shop)
+
+
+def a_broker_that_is_away(programs, folder):
+    with Kafka() as kafka:
+        shop = Shop(programs, folder, kafka=kafka)
+        shop.ask(*ITEMS)
+        with Busy(shop.server, item="item:1", pause=PACE):
+            shop.goes_on()
+            kafka.stop()
+            threading.Event().wait(programs.options.away)
+            kafka.start()
+            shop.goes_on()
+            kafka.nodes[0].kill()
+            kafka.start()
+            shop.goes_on()
+        never_ended(shop)
+
+
+def a_broker_that_stands_still(programs, folder):
+    with Kafka() as kafka:
+        shop = Shop(programs, folder, *SHORT, kafka=kafka)
+        shop.ask(*ITEMS)
+        with Busy(shop.server, item="item:1", pause=PACE):
+            shop.goes_on()
+            kafka.nodes[0].pause()
+            shop.says("retrying: kafka: ")
+            threading.Event().wait(STILL_SECONDS)
+            kafka.nodes[0].resume()
+            shop.goes_on()
+        never_ended(shop)
+
+
+def leaders_that_move(programs, folder):
+    with Kafka(nodes=3) as kafka:
+        shop = Shop(programs, folder, kafka=kafka, replication=3)
+        shop.ask(*ITEMS)
+        with Busy(shop.server, item="item:1", pause=PACE), Busy(shop.server, item="item:2", pause=PACE):
+            shop.goes_on()
+            for topic, end in ((shop.events, "kill"), (shop.cursors, "stop"), ("__transaction_state", "kill")):
+                leader = kafka.nodes[shop.client.leader(topic) - 1]
+                getattr(leader, end)()
+                shop.goes_on()
+                leader.start()
+                shop.goes_on()
+        never_ended(shop)
+        kafka.stop()
+
+
+def a_secret_that_is_not_valid_any_more(programs, folder):
+    with Kafka(users={"relay": "right"}) as kafka:
+        tls = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"), ("sasl.password", "right")]
+        shop = Shop(programs, folder, *[word for name, value in tls for word in ("--kafka-property", f"{name}={value}")], kafka=kafka, servers=kafka.secure_servers())
+        shop.ask(*ITEMS)
+        with Busy(shop.server, item="item:1", pause=PACE):
+            shop.goes_on()
+            kafka.set_users({"relay": "other"})
+            shop.says("Authentication failed")
+            kafka.set_users({"relay": "right"})
+            shop.goes_on()
+        check("right" not in shop.relay.output().replace("set them right", ""), "no secret is told", shop.relay.output())
+        never_ended(shop)
+
+
+CASES = [cut_around_commits_and_acknowledgements, a_broker_that_is_away, a_broker_that_stands_still, leaders_that_move, a_secret_that_is_not_valid_any_more]
+
+if __name__ == "__main__":
+    parser = kafka_arguments(__doc__)
+    parser.add_argument("--cuts", type=int, default=4, help="of each kind")
+    parser.add_argument("--away", type=int, default=5, help="seconds without a broker")
+    run_kafka_cases(CASES, parser.parse_args())
