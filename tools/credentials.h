@@ -20,4 +20,7 @@ struct Credentials {
 /// empty, and for a user without a secret; they never repeat a secret.
 Result<Credentials> find_credentials(const std::string& user, const std::string& secret_file);
 
+/// This file's first line. `option` names who wanted it in errors, bad_option.
+Result<std::string> read_secret(const std::string& option, const std::string& path);
+
 }  // namespace holdfast

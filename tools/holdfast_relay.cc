@@ -42,7 +42,8 @@ examples:
   holdfast-relay --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
   holdfast-relay --from 127.0.0.1:7379 --sink file=orders.jsonl --metrics-port 0
   holdfast-relay --from 127.0.0.1:7379 --sink kafka=k1:9092,k2:9092 --kafka-header __TypeId__=shop.OrderPlaced
-  holdfast-relay --from 127.0.0.1:7379 --sink kafka=k1:9093 --kafka-property security.protocol=SSL
+  holdfast-relay --from 127.0.0.1:7379 --sink kafka=k1:9093 --kafka-property security.protocol=SASL_SSL \
+    --kafka-property sasl.mechanism=PLAIN --kafka-property sasl.username=relay --kafka-property sasl.password=@/etc/holdfast/kafka
   holdfast-relay bootstrap --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=owner' --set-aside
   holdfast-relay adopt --from 127.0.0.1:7379 --sink 'postgres=host=db dbname=shop user=relay'
 
@@ -140,7 +141,7 @@ void add_kafka_options(CLI::App& app, RelayArguments& arguments) {
   app.add_option("--kafka-header", arguments.kafka_headers, "A header of every order and event; several are possible.")
       ->type_name("NAME=VALUE");
   app.add_option("--kafka-property", arguments.kafka_properties,
-                 "A property of librdkafka, for TLS, SASL and sizes; several are possible.")
+                 "A property of librdkafka, for TLS, SASL and sizes; several are possible; of a secret, NAME=@FILE.")
       ->type_name("NAME=VALUE");
   app.add_flag("--accept-partitions", kafka.accept_partitions,
                "The count of a topic's partitions was changed on purpose, and consumers have read what was before.");

@@ -3,6 +3,7 @@
 #include "replication/file_sink.h"
 #include "replication/postgres_sink.h"
 #include "storage/sinks_format.h"
+#include "tools/kafka_property.h"
 
 #include <fmt/format.h>
 
@@ -42,32 +43,21 @@ Result<SinkWords> parse_sink(const std::string& text) {
   return words;
 }
 
-/// NAME=VALUE. Errors do not repeat the value, which may be a secret.
-Result<std::pair<std::string, std::string>> parse_pair(std::string_view option, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && equals > 0) return std::pair(text.substr(0, equals), text.substr(equals + 1));
-  return Error::format(ErrorCode::bad_option, "{}: '{}' is not NAME=VALUE", option,
-                       Echo(text.substr(0, equals)).text());
-}
-
 Result<KafkaSinkSettings> kafka_settings(const RelayArguments& arguments, const SinkWords& words) {
   KafkaSinkSettings settings = arguments.kafka;
   settings.name = words.name;
   settings.access.brokers = words.target;
   for (const std::string& text : arguments.kafka_headers) {
-    auto header = parse_pair("--kafka-header", text);
-    if (!header) return header.error();
-    settings.headers.push_back({std::move(header->first), std::move(header->second)});
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error::format(ErrorCode::bad_option, "--kafka-header: '{}' is not NAME=VALUE", Echo(text).text());
+    }
+    settings.headers.push_back({text.substr(0, equals), text.substr(equals + 1)});
   }
   for (const std::string& text : arguments.kafka_properties) {
-    auto property = parse_pair("--kafka-property", text);
+    auto property = parse_kafka_property(text);
     if (!property) return property.error();
-    if (!kafka_property_is_free(property->first)) {
-      return Error::format(ErrorCode::bad_option,
-                           "--kafka-property: {} is the sink's own: exactly once and in order rest on it",
-                           Echo(property->first).text());
-    }
-    settings.access.properties.push_back({std::move(property->first), std::move(property->second)});
+    settings.access.properties.push_back(std::move(*property));
   }
   const std::set<std::string> topics = {settings.orders_topic, settings.events_topic, settings.cursor_topic};
   if (topics.size() == 3 && !settings.events_topic.empty() && !settings.cursor_topic.empty()) return settings;

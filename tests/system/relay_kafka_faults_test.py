@@ -4,6 +4,7 @@
 usage: relay_kafka_faults_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --only leaders
        relay_kafka_faults_test.py ... --only away --away 60
 """
+import pathlib
 import threading
 
 from kafka_shop import END_TRANSACTION, PRODUCE, Kafka, KafkaProxy, Shop, check, kafka_arguments, run_kafka_cases
@@ -91,7 +92,9 @@ def leaders_that_move(programs, folder):
 
 def a_secret_that_is_not_valid_any_more(programs, folder):
     with Kafka(users={"relay": "right"}) as kafka:
-        tls = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"), ("sasl.password", "right")]
+        tls = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"),
+               ("sasl.password", f"@{folder}/secret")]
+        pathlib.Path(folder, "secret").write_text("right\n")
         shop = Shop(programs, folder, *[word for name, value in tls for word in ("--kafka-property", f"{name}={value}")], kafka=kafka, servers=kafka.secure_servers())
         shop.ask(*ITEMS)
         with Busy(shop.server, item="item:1", pause=PACE):

@@ -173,7 +173,7 @@ def refused_at_the_start(programs, folder):
     refused(f"topic {shop.orders}: it does not exist; holdfastctl topic create makes it")
     for name, value in (("acks", "1"), ("transactional.id", "x")):
         shop.start_relay("--kafka-property", f"{name}={value}")
-        shop.ends_with(2, f"--kafka-property: {name} is the sink's own")
+        shop.ends_with(2, f"--kafka-property: {name} is not free to choose")
     refused("property no.such.thing: No such configuration property", "--kafka-property", "no.such.thing=1")
     shop.server.stop()
 
