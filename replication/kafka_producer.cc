@@ -64,6 +64,7 @@ class KafkaProducer::Impl {
       const OwnedError error(rd_kafka_produceva(client_.get(), units_.data(), units_.size()));
       if (error == nullptr) break;
       const auto code = rd_kafka_error_code(error.get());
+      if (code == RD_KAFKA_RESP_ERR__STATE) HOLDFAST_TRY(look());
       if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
         return kafka_failed(fmt::format("topic {}, key {}, {} bytes", targets_[role].topic, Echo(record.key).text(),
                                         record.value ? record.value->size() : 0),
@@ -79,9 +80,7 @@ class KafkaProducer::Impl {
 
   Result<void> deliver() {
     while (!failed_ && rd_kafka_outq_len(client_.get()) > 0) {
-      rd_kafka_flush(client_.get(), kWaitMs);
-      if (const auto code = rd_kafka_fatal_error(client_.get(), nullptr, 0))
-        return kafka_failed("delivery", code, {}, trouble_.take());
+      if (rd_kafka_flush(client_.get(), kWaitMs) != RD_KAFKA_RESP_ERR_NO_ERROR && !failed_) HOLDFAST_TRY(look());
     }
     return failed_ ? Result<void>(*failed_) : Result<void>();
   }
@@ -101,6 +100,16 @@ class KafkaProducer::Impl {
     all.push_back({"batch.size", std::to_string(settings.batch_bytes)});
     all.push_back({"compression.codec", "lz4"});
     return all;
+  }
+
+  /// Whether the transaction can still take place. One that failed lets its records wait for the end of their time; why it
+  /// failed is told to who wants to begin another.
+  Result<void> look() {
+    const OwnedError error(rd_kafka_begin_transaction(client_.get()));
+    CHECK(error != nullptr);
+    if (rd_kafka_error_code(error.get()) == RD_KAFKA_RESP_ERR__STATE) return {};
+    return kafka_failed("transaction", rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get()),
+                        trouble_.take());
   }
 
   /// A call's error, or that of the record that made the transaction fail.

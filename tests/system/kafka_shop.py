@@ -137,6 +137,7 @@ class Shop:
         until(lambda: text in self.relay.output(), f"it says {text!r}", lambda: self.relay.output()[-1500:], seconds=seconds)
 
     def ends_with(self, status, text):
+        until(lambda: self.relay.process.poll() is not None, f"it ends, {text!r}", lambda: self.relay.output()[-1500:])
         found = self.relay.wait()
         check(found == status and text in self.relay.output(), f"exit status {status}, {text!r}", found, self.relay.output()[-1500:])
 

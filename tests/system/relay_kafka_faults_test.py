@@ -90,12 +90,17 @@ def leaders_that_move(programs, folder):
         kafka.stop()
 
 
+def with_secret(kafka, folder):
+    """What makes a relay be the user `relay`, whose secret is `right`."""
+    pathlib.Path(folder, "secret").write_text("right\n")
+    words = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"),
+             ("sasl.password", f"@{folder}/secret")]
+    return [word for name, value in words for word in ("--kafka-property", f"{name}={value}")]
+
+
 def a_secret_that_is_not_valid_any_more(programs, folder):
     with Kafka(users={"relay": "right"}) as kafka:
-        tls = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"),
-               ("sasl.password", f"@{folder}/secret")]
-        pathlib.Path(folder, "secret").write_text("right\n")
-        shop = Shop(programs, folder, *[word for name, value in tls for word in ("--kafka-property", f"{name}={value}")], kafka=kafka, servers=kafka.secure_servers())
+        shop = Shop(programs, folder, *with_secret(kafka, folder), kafka=kafka, servers=kafka.secure_servers())
         shop.ask(*ITEMS)
         with Busy(shop.server, item="item:1", pause=PACE):
             shop.goes_on()
@@ -103,11 +108,38 @@ def a_secret_that_is_not_valid_any_more(programs, folder):
             shop.says("Authentication failed")
             kafka.set_users({"relay": "right"})
             shop.goes_on()
-        check("right" not in shop.relay.output().replace("set them right", ""), "no secret is told", shop.relay.output())
+        check("right" not in shop.relay.output(), "no secret is told", shop.relay.output())
         never_ended(shop)
 
 
-CASES = [cut_around_commits_and_acknowledgements, a_broker_that_is_away, a_broker_that_stands_still, leaders_that_move, a_secret_that_is_not_valid_any_more]
+def rights_that_are_taken_away(programs, folder):
+    guarded = ["authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "super.users=User:ANONYMOUS"]
+    with Kafka(users={"relay": "right"}, settings=guarded) as kafka:
+        shop = Shop(programs, folder, *with_secret(kafka, folder), kafka=kafka, servers=kafka.secure_servers(), start=False)
+        shop.ask(*ITEMS)
+
+        def rights(what, *words):
+            kafka.tool(str(pathlib.Path(__file__).resolve().parent / "java" / "Rights.java"), kafka.servers(), what, "relay", *words)
+        topics = [f"TOPIC:{topic}:{operation}" for topic in (shop.orders, shop.events, shop.cursors) for operation in ("READ", "WRITE", "DESCRIBE", "DESCRIBE_CONFIGS")]
+        transactions = [f"TRANSACTIONAL_ID:holdfast/{shop.cursors}/kafka:{operation}" for operation in ("WRITE", "DESCRIBE")]
+        for missing, words in (("of the topics", topics), ("of the cluster", ["CLUSTER:kafka-cluster:DESCRIBE_CONFIGS"]), ("of the transactional id", transactions)):
+            shop.start_relay()
+            shop.ends_with(1, missing)
+            check("give its user" in shop.relay.output(), "what to do", shop.relay.output())
+            rights("give", *words)
+        shop.start_relay()
+        with Busy(shop.server, item="item:1", pause=PACE):
+            shop.goes_on()
+            rights("take", f"TOPIC:{shop.events}:WRITE")
+            shop.ends_with(1, "give its user Read, Write, Describe and DescribeConfigs of the topics")
+            rights("give", f"TOPIC:{shop.events}:WRITE")
+            shop.start_relay()
+            shop.goes_on()
+        never_ended(shop)
+
+
+CASES = [cut_around_commits_and_acknowledgements, a_broker_that_is_away, a_broker_that_stands_still, leaders_that_move, a_secret_that_is_not_valid_any_more,
+         rights_that_are_taken_away]
 
 if __name__ == "__main__":
     parser = kafka_arguments(__doc__)
