@@ -7,8 +7,8 @@ usage: relay_kafka_start_test.py --server build/release/bin/holdfastd --relay bu
 import os
 import subprocess
 
-from kafka_shop import Shop, ShopClient, check, id_of, kafka_arguments, reserve, run_kafka_cases
-from relay_bench import AgainServer, Connection, Postgres, Relay, as_map, audit, caught_up, migrated, until
+from kafka_shop import Shop, check, kafka_arguments, reserve, run_kafka_cases
+from relay_bench import AgainServer, Connection, Postgres, Relay, audit, caught_up, migrated, until
 
 ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 100_000) for number in range(10)]
 
@@ -180,6 +180,44 @@ def a_record_that_is_too_large(programs, folder):
     shop.stop()
 
 
+def a_log_that_was_restored(programs, folder):
+    shop = begun(programs, folder)
+    shop.relay.stop()
+    lsn = shop.acknowledged()
+    sold(shop, 1001)
+    shop.server.stop()
+    backup = os.path.join(folder, "backup")
+    holdfastctl(programs, "backup", backup, "--data-dir", os.path.join(folder, "data"))
+    for name, until_lsn in (("later", lsn + 500), ("earlier", lsn - 500)):
+        os.mkdir(os.path.join(folder, name))
+        holdfastctl(programs, "restore", backup, "--into", os.path.join(folder, name, "data"), "--until", str(until_lsn))
+    # One that has all that the sink has, and goes on from there.
+    shop.server = AgainServer(programs.server, os.path.join(folder, "later"))
+    shop.server.ready()
+    sold(shop, 2001)
+    shop.start_relay()
+    shop.ends_with(1, "run holdfast-relay adopt")
+    status, said = shop.run("adopt")
+    check(status == 0 and f"sink kafka: goes on at LSN {lsn} of log" in said, "it goes on there", status, said)
+    shop.start_relay()
+    shop.whole()
+    shop.stop()
+    # One that has less: what the sink has more never happened there.
+    shop.server = AgainServer(programs.server, os.path.join(folder, "earlier"))
+    shop.server.ready()
+    before = shop.read(shop.events)
+    status, said = shop.run("adopt")
+    check(status == 1 and "run holdfast-relay bootstrap" in said, "it says so", status, said)
+    ctl(programs, shop, "snapshot")
+    status, said = shop.run("bootstrap", "--set-aside")
+    check(status == 0, "it begins anew", status, said)
+    shop.start_relay()
+    sold(shop, 3001)
+    shop.caught_up()
+    check(len(shop.read(shop.events)) == len(before) + 1000, "behind what is there")
+    shop.stop()
+
+
 def both_sinks_each_at_its_own_pace(programs, folder):
     with Postgres() as database:
         shop = Shop(programs, folder, start=False)
@@ -207,13 +245,17 @@ def both_sinks_each_at_its_own_pace(programs, folder):
 
 
 def ctl(programs, shop, *words):
-    done = subprocess.run([programs.options.ctl, *words, "--server", f"127.0.0.1:{shop.server.port}"], capture_output=True, text=True, timeout=120)
+    holdfastctl(programs, *words, "--server", f"127.0.0.1:{shop.server.port}")
+
+
+def holdfastctl(programs, *words):
+    done = subprocess.run([programs.options.ctl, *words], capture_output=True, text=True, timeout=120)
     check(done.returncode == 0, "holdfastctl", words, done.stdout, done.stderr)
 
 
 CASES = [a_cursor_topic_that_was_emptied, a_cursor_topic_that_is_emptied_under_it, a_cursor_topic_that_was_compacted, another_logs_cursor,
          a_topic_that_was_deleted_and_made_again, a_topic_that_is_gone, a_count_of_partitions_that_was_raised, a_record_that_is_too_large,
-         both_sinks_each_at_its_own_pace]
+         a_log_that_was_restored, both_sinks_each_at_its_own_pace]
 
 if __name__ == "__main__":
     parser = kafka_arguments(__doc__)

@@ -4,13 +4,12 @@
 usage: relay_kafka_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --only orders
        relay_kafka_test.py ... --only killed --kills 100
 """
-import os
 import random
 import signal
 import threading
 
 from kafka_shop import Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases
-from relay_bench import AgainServer, Connection, Postgres, Relay, as_map, audit, caught_up, migrated, until
+from relay_bench import Connection, as_map, until
 from relay_test import Busy
 
 PACE = 0.02  # seconds between a client's requests
