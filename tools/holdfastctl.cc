@@ -6,6 +6,7 @@
 #include "tools/holdfastctl_parked.h"
 #include "tools/holdfastctl_reconcile.h"
 #include "tools/holdfastctl_snapshot.h"
+#include "tools/holdfastctl_topic.h"
 #include "tools/holdfastctl_verify.h"
 #include "tools/user_secret.h"
 
@@ -123,6 +124,7 @@ int run(int argc, char** argv) {
   if (words.front() == "parked") return parked_command(rest, arguments);
   if (words.front() == "reconcile") return reconcile_command(rest, arguments);
   if (words.front() == "snapshot") return snapshot_command(rest, arguments);
+  if (words.front() == "topic") return topic_command(rest, arguments);
   if (words.front() == "verify") return verify_command(rest, arguments);
   const auto client = connect(arguments, kTimeout);
   if (!client) return fail(client.error());

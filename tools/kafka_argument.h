@@ -1,0 +1,26 @@
+// The options of commands that ask a Kafka cluster. No state; any thread.
+#pragma once
+
+#include "replication/kafka_handle.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
+class App;
+}
+
+namespace holdfast {
+
+struct KafkaWords {
+  std::string brokers;
+  std::vector<std::string> properties;  // NAME=VALUE
+  std::string orders_topic = "flash-sale-orders";
+  std::string events_topic = "flash-sale-events";
+  std::string cursor_topic = "holdfast-cursors";
+};
+
+/// --kafka BROKERS, else HOLDFAST_KAFKA; --kafka-property; --kafka-...-topic.
+void add_kafka_options(CLI::App& app, KafkaWords& words);
+
+/// Errors: bad_option; they do not repeat a property's value, which may be a secret.
+Result<KafkaAccess> kafka_access(const KafkaWords& words);
+
+}  // namespace holdfast
