@@ -33,8 +33,8 @@ using OwnedMetadata = Owned<const struct rd_kafka_metadata, rd_kafka_metadata_de
 
 Result<KafkaHandle> make_consumer(const KafkaAccess& access, KafkaTrouble& trouble, const char* isolation) {
   auto conf = make_kafka_conf(
-      access, {}, {{"isolation.level", isolation}, {"enable.partition.eof", "true"}, {"auto.offset.reset", "earliest"}},
-      trouble);
+      access, {{"fetch.wait.max.ms", "20"}},
+      {{"isolation.level", isolation}, {"enable.partition.eof", "true"}, {"auto.offset.reset", "earliest"}}, trouble);
   if (!conf) return conf.error();
   return make_kafka_consumer(std::move(*conf));
 }

@@ -1,6 +1,7 @@
 // holdfastctl: asks a running server, or looks into a log. Short names for what operators do; anything else is sent to
 // the server as it is. Exit statuses are in control_arguments.h.
 #include "tools/holdfastctl_backup.h"
+#include "tools/holdfastctl_dlt.h"
 #include "tools/holdfastctl_explain.h"
 #include "tools/holdfastctl_log.h"
 #include "tools/holdfastctl_parked.h"
@@ -120,6 +121,7 @@ int run(int argc, char** argv) {
   if (words.front() == "user-secret") return user_secret_command(rest);
   if (words.front() == "backup") return backup_command(rest, arguments);
   if (words.front() == "restore") return restore_command(rest, arguments);
+  if (words.front() == "dlt") return dlt_command(rest, arguments);
   if (words.front() == "explain") return explain_command(rest, arguments);
   if (words.front() == "parked") return parked_command(rest, arguments);
   if (words.front() == "reconcile") return reconcile_command(rest, arguments);

@@ -218,6 +218,8 @@ std::optional<Error> wrong(const TopicArguments& words) {
 
 void add_topic_options(CLI::App& app, TopicArguments& words) {
   add_kafka_options(app, words.kafka);
+  add_published_topic_options(app, words.kafka);
+  add_cursor_topic_option(app, words.kafka);
   app.add_option("--partitions", words.wishes.partitions, "Of orders and events, 12 if not said.")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, kPartitionsMax));

@@ -12,8 +12,14 @@ void add_kafka_options(CLI::App& app, KafkaWords& words) {
   app.add_option("--kafka-property", words.properties,
                  "A property of librdkafka, for TLS and SASL; several are possible.")
       ->type_name("NAME=VALUE");
+}
+
+void add_published_topic_options(CLI::App& app, KafkaWords& words) {
   app.add_option("--kafka-orders-topic", words.orders_topic, "flash-sale-orders if not said.")->type_name("TOPIC");
   app.add_option("--kafka-events-topic", words.events_topic, "flash-sale-events if not said.")->type_name("TOPIC");
+}
+
+void add_cursor_topic_option(CLI::App& app, KafkaWords& words) {
   app.add_option("--kafka-cursor-topic", words.cursor_topic, "holdfast-cursors if not said.")->type_name("TOPIC");
 }
 

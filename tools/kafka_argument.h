@@ -17,8 +17,12 @@ struct KafkaWords {
   std::string cursor_topic = "holdfast-cursors";
 };
 
-/// --kafka BROKERS, else HOLDFAST_KAFKA; --kafka-property; --kafka-...-topic.
+/// --kafka BROKERS, else HOLDFAST_KAFKA; --kafka-property.
 void add_kafka_options(CLI::App& app, KafkaWords& words);
+/// --kafka-orders-topic, --kafka-events-topic.
+void add_published_topic_options(CLI::App& app, KafkaWords& words);
+/// --kafka-cursor-topic.
+void add_cursor_topic_option(CLI::App& app, KafkaWords& words);
 
 /// Errors: bad_option; they do not repeat a property's value, which may be a secret.
 Result<KafkaAccess> kafka_access(const KafkaWords& words);

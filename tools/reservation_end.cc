@@ -1,0 +1,34 @@
+#include "tools/reservation_end.h"
+
+namespace holdfast {
+namespace {
+
+constexpr int kTriesMax = 3;             // it may be confirmed between the question and the answer, once
+constexpr int kConfirmedMeanwhile = -2;  // RELEASE's answer
+
+Error refused(const Reply& reply) {
+  return Error::format(ErrorCode::err, "the server says: {}", Echo(reply.text).text());
+}
+
+}  // namespace
+
+Result<std::string> end_reservation(RespClient& client, const std::string& item, const std::string& id,
+                                    bool write_off) {
+  for (int i = 0; i < kTriesMax; ++i) {
+    const auto found = client.ask({"RESERVATION", "GET", item, "ID", id});
+    if (!found) return found.error();
+    if (found->is_error()) return refused(*found);
+    const Reply* const state = found->find("state");
+    if (state == nullptr) return std::string();
+    if (state->text != "RESERVED" && state->text != "CONFIRMED") return state->text;
+    std::vector<std::string> words = {state->text == "RESERVED" ? "RELEASE" : "REFUND", item, "-", "ID", id};
+    if (write_off) words.emplace_back("WRITEOFF");
+    const auto ended = client.ask(words);
+    if (!ended) return ended.error();
+    if (ended->is_error()) return refused(*ended);
+    if (ended->integer != kConfirmedMeanwhile) return state->text;
+  }
+  return Error::format(ErrorCode::err, "the reservation {} changes all the time", id);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,12 @@
+// Ends a reservation at the server for a person who decided that it is not to be. Blocking; one thread.
+#pragma once
+
+#include "tools/resp_client.h"
+
+namespace holdfast {
+
+/// RELEASE or REFUND, whatever is possible; one that has ended by itself is left as it is. `write_off`: its units leave the total.
+/// The state that it had; empty: the server does not know it (any more).
+Result<std::string> end_reservation(RespClient& client, const std::string& item, const std::string& id, bool write_off);
+
+}  // namespace holdfast
