@@ -34,7 +34,8 @@ cancel ends the reservation at the server by its id (RELEASE, or REFUND when it 
 that the order is not to be; one that has ended by itself is only noted.
   --unit return     the unit is available again, if not said
   --unit write-off  the unit leaves the server's total
-It needs the roles reader and buyer, and the user of the brokers needs to write to the topic and the cursor topic.
+It needs the roles reader and buyer. Both need Write of the topic and the cursor topic, Write and Describe of the transactional id
+holdfast-dlt/CURSOR-TOPIC/TOPIC; all need Read of TOPIC.DLT and of the cursor topic.
 
 examples:
   holdfastctl dlt list --kafka k1:9092,k2:9092 --topic flash-sale-orders

@@ -6,6 +6,7 @@
 #include "storage/record_lines.h"
 #include "tools/iso_time.h"
 #include "tools/postgres_argument.h"
+#include "tools/reservation_end.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -156,7 +157,7 @@ class ParkedCommand {
     const auto no = begin(entry, unit);
     if (!no) return no.error();
     if (*no) return **no;
-    HOLDFAST_TRY(end_at_server(**client, entry, unit));
+    HOLDFAST_TRY(end_reservation(**client, entry.item, entry.key, unit == CancelUnit::write_off));
     return finish(entry);
   }
 
@@ -218,22 +219,6 @@ class ParkedCommand {
     const auto done = desk_.finish_cancel(entry);
     if (!done) return done.error();
     return said("cancelled: its version of the item has ended, and its units with that", kDone);
-  }
-
-  /// RELEASE or REFUND, whatever is possible. One that has ended by itself is left as it is.
-  Result<void> end_at_server(RespClient& client, const ParkedEntry& entry, CancelUnit unit) {
-    const auto found = client.ask({"RESERVATION", "GET", entry.item, "ID", entry.key});
-    if (!found) return found.error();
-    const Reply* const state = found->find("state");
-    const bool live = state != nullptr && (state->text == "RESERVED" || state->text == "CONFIRMED");
-    if (!live) return {};
-    std::vector<std::string> words = {state->text == "RESERVED" ? "RELEASE" : "REFUND", entry.item, "-", "ID",
-                                      entry.key};
-    if (unit == CancelUnit::write_off) words.emplace_back("WRITEOFF");
-    const auto ended = client.ask(words);
-    if (!ended) return ended.error();
-    if (ended->is_error()) return Error::format(ErrorCode::err, "the server says: {}", Echo(ended->text).text());
-    return {};
   }
 
   Result<int> finish(const ParkedEntry& entry) {

@@ -1,5 +1,7 @@
 #include "tools/kafka_argument.h"
 
+#include "tools/kafka_property.h"
+
 #include <CLI/CLI.hpp>
 
 namespace holdfast {
@@ -10,7 +12,7 @@ void add_kafka_options(CLI::App& app, KafkaWords& words) {
       ->envname("HOLDFAST_KAFKA")
       ->required();
   app.add_option("--kafka-property", words.properties,
-                 "A property of librdkafka, for TLS and SASL; several are possible.")
+                 "A property of librdkafka, for TLS and SASL; of a secret, NAME=@FILE. Several are possible.")
       ->type_name("NAME=VALUE");
 }
 
@@ -26,15 +28,9 @@ void add_cursor_topic_option(CLI::App& app, KafkaWords& words) {
 Result<KafkaAccess> kafka_access(const KafkaWords& words) {
   KafkaAccess access{words.brokers, {{"client.id", "holdfastctl"}}};
   for (const std::string& text : words.properties) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Error::format(ErrorCode::bad_option, "--kafka-property: '{}' is not NAME=VALUE",
-                           Echo(text.substr(0, equals)).text());
-    }
-    std::string name = text.substr(0, equals);
-    if (!kafka_property_is_free(name))
-      return Error::format(ErrorCode::bad_option, "--kafka-property: {} is not free to choose", Echo(name).text());
-    access.properties.push_back({std::move(name), text.substr(equals + 1)});
+    auto property = parse_kafka_property(text);
+    if (!property) return property.error();
+    access.properties.push_back(std::move(*property));
   }
   return access;
 }

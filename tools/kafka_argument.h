@@ -11,7 +11,7 @@ namespace holdfast {
 
 struct KafkaWords {
   std::string brokers;
-  std::vector<std::string> properties;  // NAME=VALUE
+  std::vector<std::string> properties;  // NAME=VALUE, as parse_kafka_property reads them
   std::string orders_topic = "flash-sale-orders";
   std::string events_topic = "flash-sale-events";
   std::string cursor_topic = "holdfast-cursors";
@@ -24,7 +24,7 @@ void add_published_topic_options(CLI::App& app, KafkaWords& words);
 /// --kafka-cursor-topic.
 void add_cursor_topic_option(CLI::App& app, KafkaWords& words);
 
-/// Errors: bad_option; they do not repeat a property's value, which may be a secret.
+/// Errors: parse_kafka_property's.
 Result<KafkaAccess> kafka_access(const KafkaWords& words);
 
 }  // namespace holdfast

@@ -45,13 +45,17 @@ class Client:
         settle(self.admin.create_partitions([NewPartitions(name, partitions)]))
         self.wait(lambda: self.topics().get(name) == partitions)
 
-    def write(self, topic, values, key=None, headers=None, partition=None, **settings):
+    def write(self, topic, values, key=None, **settings):
         """Records of one key, acknowledged by all replicas in sync."""
+        self.put(topic, [(value, key, None, None) for value in values], **settings)
+
+    def put(self, topic, records, **settings):
+        """Value, key, headers and partition (None: the key chooses it) of each."""
         refused = []
         producer = Producer({**self.settings, "acks": "all", "partitioner": "murmur2_random",
                              **{name.replace("_", "."): value for name, value in settings.items()}})
-        more = {} if partition is None else {"partition": partition}
-        for value in values:
+        for value, key, headers, partition in records:
+            more = {} if partition is None else {"partition": partition}
             producer.produce(topic, value, key, headers=headers, on_delivery=lambda error, _: refused.append(error) if error else None, **more)
             producer.poll(0)
         left = producer.flush(WAIT_SECONDS)

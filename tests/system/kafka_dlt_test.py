@@ -37,12 +37,15 @@ class DeadShop(Shop):
 
     def refuse(self, numbers):
         """As Spring's DeadLetterPublishingRecoverer does: the same partition, its own headers behind those that are there."""
+        letters = []
         for record in self.client.read(self.orders):
-            if record.key == b"item:1" and json.loads(record.value)["userId"] in numbers:
-                why = [("kafka_dlt-original-topic", self.orders.encode()), ("kafka_dlt-original-partition", struct.pack(">i", record.partition)),
-                       ("kafka_dlt-original-offset", struct.pack(">q", record.offset)), ("kafka_dlt-exception-fqcn", b"shop.NoSuchUser"),
-                       ("kafka_dlt-exception-message", b"nobody of that name")]
-                self.client.write(self.dead, [record.value], key=record.key, headers=[*record.headers, *why], partition=record.partition)
+            if record.key != b"item:1" or json.loads(record.value)["userId"] not in numbers:
+                continue
+            why = [("kafka_dlt-original-topic", self.orders.encode()), ("kafka_dlt-original-partition", struct.pack(">i", record.partition)),
+                   ("kafka_dlt-original-offset", struct.pack(">q", record.offset)), ("kafka_dlt-exception-fqcn", b"shop.NoSuchUser"),
+                   ("kafka_dlt-exception-message", b"nobody of that name")]
+            letters.append((record.value, record.key, [*record.headers, *why], record.partition))
+        self.client.put(self.dead, letters)
 
     def letters(self):
         """User -> place."""
@@ -146,7 +149,7 @@ def killed_replays_send_each_once(programs, folder):
     for _ in range(12):
         process = subprocess.Popen(shop.words("replay", "--all"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            process.wait(chance.uniform(0.1, 2))
+            process.wait(chance.uniform(0.2, 0.9))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -161,7 +164,7 @@ def killed_replays_send_each_once(programs, folder):
 
 def letters_of_any_kind_are_shown(programs, folder):
     shop = sold(programs, folder, 3, {1})
-    shop.client.write(shop.dead, [b"\xff\x00 no order"], key="other", partition=0)
+    shop.client.put(shop.dead, [(b"\xff\x00 no order", "other", None, 0)])
     letter = next(each for each in shop.listed() if "order" not in each)
     check(letter["key"] == "other" and "no order" in shop.dlt("list"), "it is listed", letter)
     check("value: %FF%00 no order" in shop.dlt("show", letter["letter"]), "and shown")

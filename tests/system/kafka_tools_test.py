@@ -85,7 +85,22 @@ def nonsense_is_refused(programs, _):
     check("examples:" in programs.ctl("topic", "create", "--help"), "help")
 
 
-CASES = (topics_are_made_once, differences_are_named_and_left, nonsense_is_refused)
+def secrets_come_from_files(programs, folder):
+    """Over TLS, to brokers that want a password."""
+    file = os.path.join(folder, "password")
+    pathlib.Path(file).write_text("right\n")
+    with Kafka(users={"shop": "right"}) as kafka:
+        secure = [word for name, value in (("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"),
+                                           ("sasl.username", "shop")) for word in ("--kafka-property", f"{name}={value}")]
+        create = ("topic", "create", "--kafka", kafka.secure_servers(), "--replicas", "1", *secure)
+        check("made" in programs.ctl(*create, "--kafka-property", f"sasl.password=@{file}"), "it is used")
+        check("give a file" in programs.ctl(*create, "--kafka-property", "sasl.password=right", status=2), "it is not taken from the command line")
+        pathlib.Path(file).write_text("wrong\n")
+        said = programs.ctl(*create, "--kafka-property", f"sasl.password=@{file}", status=2)
+        check("Invalid username or password" in said and "wrong" not in said, "a wrong one is said to be wrong, and not said", said)
+
+
+CASES = (topics_are_made_once, differences_are_named_and_left, nonsense_is_refused, secrets_come_from_files)
 
 
 def main():
