@@ -33,8 +33,8 @@ constexpr const char* kFooter = R"(sinks (several, each with its own cursor, spe
   KIND:NAME=TARGET           the same under a name of its own, by which the server knows the sink
 
 who writes the orders:
-  A  you do, from whatever you have: no relay, or only a file sink to look at
-  B  you do, from what a sink publishes: the kafka sink; --kafka-orders-topic '' leaves the orders out
+  A  you do, from whatever you have: no relay, or the kafka sink with --kafka-orders-topic '': events only
+  B  you do, from what the kafka sink publishes
   C  the relay does: the postgres sink; a table flash_sale_item of yours is taken over by --existing-items
 
 examples:
