@@ -16,7 +16,7 @@ using OwnedMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;
 
 constexpr int kAnswerMs = static_cast<int>(kKafkaAnswerTime.count());
 constexpr const char* kFetchWaitMs = "20";  // so long a broker waits before it says that there is no more
-constexpr int kWaitMs = 100;  // of one call, in a loop that has a bound of its own
+constexpr int kWaitMs = 100;                // of one call, in a loop that has a bound of its own
 
 std::string text_of(const void* bytes, std::size_t size) {
   return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
