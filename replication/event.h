@@ -30,7 +30,7 @@ struct ReservationChange {
   ReservationId id;
   std::string user;  // as it came in, not escaped
   Quantity quantity;
-  bool exclusive = false;              // reserve
+  bool exclusive = false;              // reserve, resume
   bool write_off = false;              // release, refund
   std::optional<WallTime> expires_at;  // reserve, extend; nothing: no deadline
 };

@@ -57,6 +57,14 @@ void begin_life(OrderChange& change, const Event& event) {
   change.reserved_at = event.at;
 }
 
+/// What an event of a row that is there says beside the status.
+void note_terms(OrderChange& change, const ReservationChange& event) {
+  if (event.event == ReservationEvent::resume) change.exclusive = event.exclusive;
+  if (event.event != ReservationEvent::extend) return;
+  change.sets_expiry = true;
+  change.expires_at = event.expires_at;
+}
+
 }  // namespace
 
 std::string_view status_name(OrderStatus status) noexcept { return kStatusNames[static_cast<std::size_t>(status)]; }
@@ -111,10 +119,7 @@ OrderChange begin_change(const Event& event) {
   change.quantity = first.quantity;
   change.from = transition.from;
   change.to = transition.to;
-  if (first.event == ReservationEvent::extend) {
-    change.sets_expiry = true;
-    change.expires_at = first.expires_at;
-  }
+  note_terms(change, first);
   return change;
 }
 
@@ -135,10 +140,7 @@ Result<void> follow_change(OrderChange& change, const Event& event) {
   const bool same_body = next.user == change.user && next.quantity == change.quantity;
   if (change.to != transition.from || !same_body) return impossible();
   change.to = transition.to;
-  if (next.event == ReservationEvent::extend) {
-    change.sets_expiry = true;
-    change.expires_at = next.expires_at;
-  }
+  note_terms(change, next);
   note_last(change, event);
   return {};
 }

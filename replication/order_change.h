@@ -29,8 +29,9 @@ struct OrderChange {
   Sequence last;
   Lsn last_lsn;
   WallTime last_at;
+  /// What RESERVE or RESUME says; nothing: as the row is.
+  std::optional<bool> exclusive;
   // Of a new row only.
-  bool exclusive = false;
   std::int64_t price = 0;
   std::string currency;
   std::string sale;
@@ -38,8 +39,8 @@ struct OrderChange {
 
   /// By how much it moves the item's `sold`.
   std::int64_t sold_delta() const noexcept;
-  /// A row that holds no units begins to.
-  bool becomes_live() const noexcept { return is_live(to) && !(from && is_live(*from)); }
+  /// A row that is there begins to hold units, or held some and was resumed in between. What ends must go before it.
+  bool resumes() const noexcept { return from && is_live(to) && exclusive.has_value(); }
 };
 
 /// What the first event that is seen of a reservation does. REQUIRES: an event of a reservation.

@@ -55,7 +55,7 @@ class Folder {
     OrderFold fold;
     for (OrderChange& change : changes_) {
       items_[change.item].sold_delta += change.sold_delta();
-      auto& to = !change.from ? fold.inserts : change.becomes_live() ? fold.resumes : fold.updates;
+      auto& to = !change.from ? fold.inserts : change.resumes() ? fold.resumes : fold.updates;
       to.push_back(std::move(change));
     }
     for (auto& [number, sum] : items_) fold.items.push_back(std::move(sum));

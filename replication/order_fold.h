@@ -25,8 +25,8 @@ struct ItemSum {
 /// In the order in which rows are to be written: what ends comes before what begins, so that a user's second order does
 /// not meet his first one.
 struct OrderFold {
-  std::vector<OrderChange> updates;  // of rows that are there and do not become live
-  std::vector<OrderChange> resumes;  // of rows that are there and become live
+  std::vector<OrderChange> updates;  // of rows that are there and were not resumed, or ended again
+  std::vector<OrderChange> resumes;  // of rows that are there and were resumed
   std::vector<OrderChange> inserts;
   std::vector<ItemSum> items;
 

@@ -78,7 +78,7 @@ OrderFold fold_chain(const ParkedChain& chain, const ItemFactsPointer& item) {
   if (chain.change) {
     const OrderChange& change = *chain.change;
     sum.sold_delta = change.sold_delta();
-    auto& to = !change.from ? fold.inserts : change.becomes_live() ? fold.resumes : fold.updates;
+    auto& to = !change.from ? fold.inserts : change.resumes() ? fold.resumes : fold.updates;
     to.push_back(change);
   }
   fold.items.push_back(std::move(sum));

@@ -71,7 +71,7 @@ std::optional<OrderChange> change_in(const SqlRow& row) {
   change.id = *id;
   change.user = *user;
   change.quantity = Quantity(number_in(row, 5));
-  change.exclusive = row.at(6) == "t";
+  if (row.at(6)) change.exclusive = row[6] == "t";
   change.price = number_in(row, 7);
   change.currency = inside_bytes(row.at(8).value_or("")).value_or("");
   change.sale = inside_bytes(row.at(9).value_or("")).value_or("");
@@ -119,7 +119,7 @@ void put(SqlRows<23>& rows, const ParkedChain& chain, const ItemFacts& item) {
   const bool is_new = chain.change && !change.from;
   rows.add(chain.number.value(), outside_text(item.name), item.version.value(), chain.key, reason_name(chain.reason),
            chain.detail, chain.parked ? "parked" : "resolved", of_order(outside_text(change.user)),
-           of_order(change.quantity.value()), of_order(change.exclusive), of_order(change.price),
+           of_order(change.quantity.value()), change.exclusive, of_order(change.price),
            of_order(outside_text(change.currency)), of_order(outside_text(change.sale)),
            is_new ? ms(change.reserved_at) : std::nullopt, ms(change.expires_at),
            change.from ? std::optional(status_name(*change.from)) : std::nullopt, of_order(status_name(change.to)),

@@ -116,13 +116,13 @@ inline const SqlStatement kDescribeItems{
 inline const SqlStatement kUpdateOrders{
     "update_orders",
     "UPDATE flash_sale_order o SET status = u.to_status, sequence = u.sequence, lsn = u.lsn,"
-    " updated_at = to_timestamp(u.at / 1000.0),"
+    " updated_at = to_timestamp(u.at / 1000.0), exclusive = coalesce(u.exclusive, o.exclusive),"
     " expires_at = CASE WHEN u.sets_expiry THEN to_timestamp(u.expires_at / 1000.0) ELSE o.expires_at END"
     " FROM unnest($1::{{id}}[], $2::bigint[], $3::uuid[], $4::{{id}}[], $5::bigint[], $6::text[], $7::text[], "
     "$8::boolean[],"
-    " $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])"
+    " $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[])"
     " AS u(item_id, version, order_id, user_id, quantity, from_status, to_status, sets_expiry, expires_at, sequence, "
-    "lsn, at)"
+    "lsn, at, exclusive)"
     " WHERE o.item_id = u.item_id AND o.version = u.version AND o.order_id = u.order_id AND o.user_id = u.user_id"
     " AND o.quantity = u.quantity AND o.status = u.from_status AND o.sequence < u.sequence"
     " RETURNING o.item_id::text, o.version"};

@@ -258,7 +258,7 @@ Result<void> PostgresTables::describe_items(std::span<const KnownItem* const> it
 
 Result<WriteResult> PostgresTables::update_orders(std::span<const OrderChange> changes, const KnownItems& known) {
   if (changes.empty()) return WriteResult();
-  SqlRows<12> rows;
+  SqlRows<13> rows;
   RowCount count;
   for (const OrderChange& change : changes) {
     const KnownItem& item = known.at(change.item);
@@ -266,7 +266,8 @@ Result<WriteResult> PostgresTables::update_orders(std::span<const OrderChange> c
     count.expect(item);
     rows.add(item.item_id, item.facts->version.value(), id_text(change.id), outside_user_id(ids_, change.user).value(),
              change.quantity.value(), status_name(*change.from), status_name(change.to), change.sets_expiry,
-             ms(change.expires_at), change.last.value(), change.last_lsn.value(), to_ms(change.last_at));
+             ms(change.expires_at), change.last.value(), change.last_lsn.value(), to_ms(change.last_at),
+             change.exclusive);
   }
   const auto answer = try_run(kUpdateOrders, rows.parameters());
   if (!answer) return answer.error();
@@ -282,7 +283,7 @@ Result<WriteResult> PostgresTables::insert_orders(std::span<const OrderChange> c
     CHECK(!change.from.has_value());
     count.expect(item);
     rows.add(item.item_id, item.facts->version.value(), id_text(change.id), outside_user_id(ids_, change.user).value(),
-             change.quantity.value(), status_name(change.to), change.exclusive, change.price,
+             change.quantity.value(), status_name(change.to), change.exclusive.value_or(false), change.price,
              outside_text(change.currency), outside_text(change.sale), change.last.value(), change.last_lsn.value(),
              to_ms(change.reserved_at), ms(change.expires_at), to_ms(change.last_at));
   }

@@ -28,6 +28,12 @@ const SqlStatement kDropJournal{"mend_drop_journal",
 #define HOLDFAST_NOT_CHANGED_SINCE                                                                \
   " NOT EXISTS (SELECT FROM flash_sale_journal j WHERE j.item = u.item AND j.version = u.version" \
   " AND j.sequence > u.as_of AND j.order_id = u.order_id)"
+// Whether a row is exclusive is what its last RESERVE or RESUME said.
+#define HOLDFAST_TAKEN                                                                                             \
+  "SELECT DISTINCT ON (j.item, j.version, j.order_id) j.item, j.version, j.order_id, j.flags & 1 = 1 AS exclusive" \
+  "  FROM u JOIN flash_sale_journal j ON j.item = u.item AND j.version = u.version AND j.order_id = u.order_id"    \
+  "  WHERE j.event IN ('RESERVE', 'RESUME') AND j.sequence <= u.sequence"                                          \
+  "  ORDER BY j.item, j.version, j.order_id, j.sequence DESC"
 // What a new row says stands in the journal, but for price, currency and sale, which the log knows, or else the item.
 const SqlStatement kInsertOrders{
     "mend_insert_orders",
@@ -35,7 +41,7 @@ const SqlStatement kInsertOrders{
     " $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::bigint[])"
     " AS u(item_id, version, item, order_id, user_id, quantity, status, sequence, lsn, as_of, price, currency, sale_id,"
     " number)),"
-    " life AS (SELECT DISTINCT ON (j.item, j.version, j.order_id) j.item, j.version, j.order_id, j.at, j.flags"
+    " life AS (SELECT DISTINCT ON (j.item, j.version, j.order_id) j.item, j.version, j.order_id, j.at"
     "  FROM u JOIN flash_sale_journal j ON j.item = u.item AND j.version = u.version AND j.order_id = u.order_id"
     "  WHERE j.event = 'RESERVE' AND j.sequence <= u.sequence"
     "  ORDER BY j.item, j.version, j.order_id, j.sequence DESC),"
@@ -43,13 +49,16 @@ const SqlStatement kInsertOrders{
     "  FROM u JOIN flash_sale_journal j ON j.item = u.item AND j.version = u.version AND j.order_id = u.order_id"
     "  WHERE j.event IN ('RESERVE', 'EXTEND') AND j.sequence <= u.sequence"
     "  ORDER BY j.item, j.version, j.order_id, j.sequence DESC),"
+    " taken AS (" HOLDFAST_TAKEN
+    "),"
     " made AS (INSERT INTO flash_sale_order AS o (item_id, version, order_id, user_id, quantity, status, exclusive, "
     "price,"
     "  currency, sale_id, sequence, lsn, reserved_at, expires_at, updated_at)"
-    "  SELECT u.item_id, u.version, u.order_id, u.user_id, u.quantity, u.status, life.flags & 1 = 1,"
+    "  SELECT u.item_id, u.version, u.order_id, u.user_id, u.quantity, u.status, taken.exclusive,"
     "  coalesce(u.price, (k.facts->>'price')::bigint), coalesce(u.currency, k.facts->>'currency'),"
     "  coalesce(u.sale_id, k.facts->>'sale'), u.sequence, u.lsn, life.at, term.expires_at, now()"
     "  FROM u JOIN life USING (item, version, order_id) JOIN term USING (item, version, order_id)"
+    "  JOIN taken USING (item, version, order_id)"
     "  JOIN holdfast_item k ON k.number = u.number WHERE" HOLDFAST_NOT_CHANGED_SINCE
     "  ON CONFLICT DO NOTHING RETURNING o.*)"
     " SELECT u.item, u.version, u.order_id, '', to_jsonb(made)::text FROM made JOIN u USING (item_id, version, "
@@ -60,12 +69,15 @@ const SqlStatement kUpdateOrders{
     " $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[])"
     " AS u(item_id, version, item, order_id, user_id, quantity, status, sequence, lsn, as_of, found_status,"
     " found_sequence)),"
+    " taken AS (" HOLDFAST_TAKEN
+    "),"
     " old AS (SELECT u.*, to_jsonb(o) AS before FROM u JOIN flash_sale_order o ON o.item_id = u.item_id"
     "  AND o.version = u.version AND o.order_id = u.order_id"
     "  WHERE o.status = u.found_status AND o.sequence = u.found_sequence AND" HOLDFAST_NOT_CHANGED_SINCE
     "  FOR UPDATE OF o)"
     " UPDATE flash_sale_order o SET user_id = old.user_id, quantity = old.quantity, status = old.status,"
-    " sequence = old.sequence, lsn = old.lsn, updated_at = now() FROM old"
+    " exclusive = coalesce(taken.exclusive, o.exclusive), sequence = old.sequence, lsn = old.lsn, updated_at = now()"
+    " FROM old LEFT JOIN taken USING (item, version, order_id)"
     " WHERE o.item_id = old.item_id AND o.version = old.version AND o.order_id = old.order_id"
     " RETURNING old.item, o.version, o.order_id, old.before::text, to_jsonb(o)::text"};
 // NULL, or false of a column's own flag: it is right as it is.
@@ -88,6 +100,7 @@ const SqlStatement kUpdateTerms{
     " updated_at = now() FROM old"
     " WHERE o.item_id = old.item_id AND o.version = old.version AND o.order_id = old.order_id"
     " RETURNING old.item, o.version, o.order_id, old.before::text, to_jsonb(o)::text"};
+#undef HOLDFAST_TAKEN
 #undef HOLDFAST_NOT_CHANGED_SINCE
 
 const SqlStatement kSold{

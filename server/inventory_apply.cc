@@ -94,7 +94,7 @@ RowSlot Inventory::apply(Item& item, const std::optional<RowSlot>& slot, const R
       rows.confirm(changed, stamp.sequence);
       break;
     case ReservationEvent::resume:
-      rows.resume(changed, stamp.sequence);
+      rows.resume(changed, record.exclusive, stamp.sequence);
       break;
     case ReservationEvent::release:
       end(ReservationState::released);

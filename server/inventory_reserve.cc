@@ -28,7 +28,7 @@ Result<ReserveAnswer> Inventory::reserve(Item& item, const ReserveRequest& reque
 
   ReservationRecord record;
   record.event = ReservationEvent::reserve;
-  record.exclusive = item.definition.limit == 1 && item.definition.scope == LimitScope::item;
+  record.exclusive = item.definition.is_exclusive();
   record.id = request.id ? *request.id : id_maker_.make(now.wall, item.number, item.sequence.next());
   static_cast<void>(item.rows->ask_id(record.id));
   record.user = request.user;

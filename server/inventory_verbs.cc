@@ -95,6 +95,7 @@ Result<VerbAnswer> Inventory::resume(Item& item, RowSlot slot, const VerbRequest
   // What expired meanwhile may have made room by forgetting this one.
   if (item.rows->row(slot).state() != ReservationState::expired) return refused;
   ReservationRecord record = record_of(item, slot, ReservationEvent::resume);
+  record.exclusive = item.definition.is_exclusive();
   HOLDFAST_TRY(change(item, slot, record, now));
   return VerbAnswer{VerbOutcome::done, slot};
 }

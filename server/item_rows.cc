@@ -124,11 +124,12 @@ void ItemRows::confirm(RowSlot slot, Sequence sequence) {
   if (entry != nullptr) push_front(*entry, slot);
 }
 
-void ItemRows::resume(RowSlot slot, Sequence sequence) {
+void ItemRows::resume(RowSlot slot, bool exclusive, Sequence sequence) {
   Row& changed = chunks_.at(slot);
   CHECK(changed.state() == ReservationState::expired && ended_count_ > 0);
   --ended_count_;
   changed.set_state(ReservationState::confirmed);
+  changed.set_exclusive(exclusive);
   changed.set_sequence(sequence);
   add_live(slot);
 }

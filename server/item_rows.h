@@ -92,7 +92,7 @@ class ItemRows {
   /// REQUIRES: RESERVED.
   void confirm(RowSlot slot, Sequence sequence);
   /// REQUIRES: EXPIRED.
-  void resume(RowSlot slot, Sequence sequence);
+  void resume(RowSlot slot, bool exclusive, Sequence sequence);
   /// REQUIRES: live, and an ended state.
   /// A time of ending later than a row can hold is kept as the latest that it can.
   void end(RowSlot slot, ReservationState state, HoldTime now, Sequence sequence);

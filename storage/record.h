@@ -50,6 +50,8 @@ struct ItemDefinition {
   std::string currency;
   std::string sale;
   std::string product;
+  /// A user may have one live reservation, and no quantity but 1.
+  bool is_exclusive() const noexcept { return limit == 1 && scope == LimitScope::item; }
   bool operator==(const ItemDefinition&) const = default;
 };
 
@@ -107,7 +109,7 @@ enum class ReservationEvent : std::uint8_t {
 /// A change of one reservation.
 struct ReservationRecord {
   ReservationEvent event{};
-  bool exclusive = false;  // reserve: limit 1 and scope item at the time
+  bool exclusive = false;  // reserve, resume: limit 1 and scope item at the time
   bool write_off = false;  // release, refund: the units left the total
   ReservationId id;
   UserId user;

@@ -51,7 +51,7 @@ void LogMaker::change(Item& item, ItemEvent event, std::int64_t delta, Reservati
 }
 
 void LogMaker::reserve(Item& item, std::uint64_t id, const std::string& user, std::int64_t quantity) {
-  reservations_[{item.number.value(), id}] = {user, quantity, ReservationState::reserved, hold, {}};
+  reservations_[{item.number.value(), id}] = {user, quantity, ReservationState::reserved, hold, {}, false};
   item.counters.available -= quantity;
   item.counters.reserved += quantity;
   put(item, id, ReservationEvent::reserve, false);
@@ -81,7 +81,9 @@ void LogMaker::put(Item& item, std::uint64_t id, ReservationEvent event, bool wr
   Reservation& reservation = reservations_.at({item.number.value(), id});
   ReservationRecord record;
   record.event = event;
-  record.exclusive = event == ReservationEvent::reserve && item.definition.limit == 1;
+  const bool taken = event == ReservationEvent::reserve || event == ReservationEvent::resume;
+  if (taken) reservation.exclusive = item.definition.is_exclusive();
+  record.exclusive = taken && reservation.exclusive;
   record.write_off = write_off;
   record.id = id_of(id);
   record.user = *UserId::parse(reservation.user);
@@ -162,7 +164,7 @@ Result<void> LogMaker::put_rows(SnapshotVisitor& visitor, const Item& item) cons
     if (key.first != item.number.value()) continue;
     const auto user = UserId::parse(reservation.user);
     row.state = reservation.state;
-    row.exclusive = item.definition.limit == 1;
+    row.exclusive = reservation.exclusive;
     row.id = id_of(key.second);
     row.user = *user;
     row.quantity = reservation.quantity;

@@ -36,6 +36,7 @@ struct LogMaker {
     ReservationState state = ReservationState::none;
     HoldTime created{};
     Sequence last{};
+    bool exclusive = false;
   };
 
   /// LOAD and OPEN of the next version of a name.

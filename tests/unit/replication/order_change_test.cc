@@ -33,8 +33,7 @@ TEST_CASE("order_change: a new row, whatever became of it") {
   CHECK(!pending.from);
   CHECK(pending.to == OrderStatus::pending);
   CHECK(pending.user == "alice");
-  CHECK(pending.exclusive);
-  CHECK(pending.becomes_live());
+  CHECK(pending.exclusive == true);
   CHECK(pending.sold_delta() == 2);
   CHECK(pending.expires_at == pending.reserved_at + std::chrono::minutes(10));
   const OrderChange paid = change_of({Verb::extend, Verb::confirm});
@@ -50,7 +49,7 @@ TEST_CASE("order_change: a new row, whatever became of it") {
     const OrderChange ended = change_of(verbs);
     CHECK(ended.to == status);
     CHECK(ended.sold_delta() == 0);
-    CHECK(!ended.becomes_live());
+    CHECK(!ended.resumes());
   }
 }
 
@@ -60,6 +59,8 @@ TEST_CASE("order_change: a row that is there, from what it must be to what it be
   CHECK(confirm.to == OrderStatus::paid);
   CHECK(confirm.sold_delta() == 0);
   CHECK(!confirm.sets_expiry);
+  CHECK(!confirm.exclusive);
+  CHECK(!confirm.resumes());
   const OrderChange expire = change_of({Verb::extend, Verb::expire}, 1);
   CHECK(expire.from == OrderStatus::pending);
   CHECK(expire.sold_delta() == -2);
@@ -67,11 +68,16 @@ TEST_CASE("order_change: a row that is there, from what it must be to what it be
   const OrderChange resume = change_of({Verb::expire, Verb::resume}, 2);
   CHECK(resume.from == OrderStatus::expired);
   CHECK(resume.to == OrderStatus::paid);
-  CHECK(resume.becomes_live());
+  CHECK(resume.resumes());
+  CHECK(resume.exclusive == true);
+  const OrderChange again = change_of({Verb::expire, Verb::resume}, 1);
+  CHECK(again.from == OrderStatus::pending);
+  CHECK(again.resumes());
   CHECK(resume.sold_delta() == 2);
   const OrderChange back = change_of({Verb::expire, Verb::resume, Verb::refund}, 2);
   CHECK(back.from == OrderStatus::expired);
   CHECK(back.to == OrderStatus::refunded);
+  CHECK(!back.resumes());
   CHECK(back.sold_delta() == 0);
 }
 

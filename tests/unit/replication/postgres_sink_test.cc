@@ -66,6 +66,42 @@ TEST_CASE("postgres_sink: a user whose reservation ended buys again, in the same
   }
 }
 
+TEST_CASE("postgres_sink: whether a resumed order is the user's only one is as its RESUME says") {
+  for (const std::size_t at_once : {1U, 1000U}) {
+    SinkBench bench;
+    auto& item = bench.log.create("a", 10);
+    const auto limit = [&](std::int64_t units) {
+      item.definition.limit = units;
+      bench.log.change(item, ItemEvent::set);
+    };
+    // One expires, he buys another; since he may have two, both are his.
+    bench.log.reserve(item, 1, "u");
+    bench.log.follow(item, 1, Verb::expire);
+    bench.log.reserve(item, 2, "u");
+    CHECK(bench.flush(at_once) == "");
+    limit(2);
+    bench.log.follow(item, 1, Verb::resume);
+    CHECK(bench.flush(at_once) == "");
+    CHECK(bench.orders() == "1 PAID; 2 PENDING");
+    CHECK(bench.rows("SELECT exclusive FROM flash_sale_order ORDER BY order_id") == "f; t");
+    // May he have one again, then what is resumed is that one, whatever it was before.
+    limit(1);
+    bench.log.follow(item, 1, Verb::refund);
+    bench.log.follow(item, 2, Verb::expire);
+    limit(2);
+    bench.log.reserve(item, 3, "u");
+    bench.log.follow(item, 3, Verb::expire);
+    limit(1);
+    bench.log.follow(item, 3, Verb::resume);
+    CHECK(bench.flush(at_once) == "");
+    CHECK(bench.orders() == "1 REFUNDED; 2 EXPIRED; 3 PAID");
+    CHECK(bench.rows("SELECT exclusive FROM flash_sale_order WHERE status = 'PAID'") == "t");
+    CHECK(bench.parked() == "");
+    CHECK(bench.audit() == "");
+    CHECK(bench.sink().figures().singly == 0);
+  }
+}
+
 TEST_CASE("postgres_sink: an id that is used again after it was forgotten starts its row anew") {
   for (const std::size_t at_once : {1U, 1000U}) {
     SinkBench bench;

@@ -32,6 +32,19 @@ TEST_CASE("records: a RESERVE is exclusive where the limit is 1 and the scope is
   CHECK(bench.tape().record<ReservationRecord>(bench.tape().size() - 1).exclusive);
 }
 
+TEST_CASE("records: a RESUME is exclusive by the limit of its own time") {
+  StepBench bench;
+  bench.run("ITEM CREATE a STOCK 5 LIMIT 1");
+  bench.run("RESERVE a u ID 00000000-0000-4000-8000-000000000001 TTL 1000");
+  bench.pass(Millis(2000));
+  bench.run("RESERVE a u ID 00000000-0000-4000-8000-000000000002");
+  bench.run("ITEM SET a LIMIT 2 EXPECT 1");
+  bench.run("CONFIRM a u ID 00000000-0000-4000-8000-000000000001 RESUME");
+  const auto& record = bench.tape().record<ReservationRecord>(bench.tape().size() - 1);
+  CHECK(record.event == ReservationEvent::resume);
+  CHECK(!record.exclusive);
+}
+
 TEST_CASE("records: a transition by its window says so, one by command does not") {
   StepBench bench;
   bench.run(fmt::format("ITEM CREATE a STOCK 5 OPENS-AT {}", to_ms(bench.now().wall) + 10));

@@ -217,7 +217,7 @@ class Pair {
     if (state == ReservationState::expired && !model_.has_live(row.user)) model_.resumable[row.user] = slot;
   }
   void resume(std::uint32_t slot) {
-    rows_.resume(RowSlot(slot), next());
+    rows_.resume(RowSlot(slot), true, next());
     auto& row = model_.rows.at(slot);
     row.state = ReservationState::confirmed;
     row.sequence = sequence_;
