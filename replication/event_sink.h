@@ -61,6 +61,10 @@ class EventSink {
   /// What a person must hear since the last call: a line for each item of which something was parked and nothing was before.
   virtual std::vector<std::string> take_alarms() = 0;
 
+  /// Any thread: what a call waits for ends soon with an error, and so does every later call. Sinks whose calls end soon
+  /// in any case have nothing to do.
+  virtual void interrupt() {}
+
   // Instead of open(), apply() ..., by a person's command; afterwards open() takes the sink over anew.
   /// Makes it begin with this state: all or nothing. What it has already is kept elsewhere when `set_aside`, else refused,
   /// `bad_option`. A relay that has the sink is superseded, or keeps this from it.

@@ -21,6 +21,12 @@ inline constexpr std::size_t kNoticesMax = 200;
 inline constexpr Millis kNoticesEvery{5000};
 /// Items that get their rows at once whose place was taken.
 inline constexpr std::size_t kClaimsAtOnce = 1000;
+/// A relay that is to end gives its sinks this long for what they are doing. Then it cuts them off.
+inline constexpr Millis kEndTime{5000};
+/// What was parked and has ended is kept this long, by the log's time; what is older goes from time to time, so many at once.
+inline constexpr Millis kParkedKept = std::chrono::hours(30 * 24);
+inline constexpr Millis kForgetEvery = std::chrono::hours(1);
+inline constexpr std::size_t kForgetAtOnce = 1000;
 /// What failed is tried again after the first of these, then twice as long each time up to the last, each time with up to a
 /// half of it taken off at random.
 inline constexpr Millis kBackOffFirst{100};

@@ -15,7 +15,7 @@ struct Transition {
 };
 
 /// REQUIRES: not reserve, which begins a row.
-Transition transition_of(ReservationEvent event) {
+Transition transition_of(ReservationEvent event) noexcept {
   switch (event) {
     case ReservationEvent::confirm:
       return {OrderStatus::pending, OrderStatus::paid};
@@ -95,6 +95,16 @@ OrderStatus status_of(ReservationState state) {
 }
 
 bool is_live(OrderStatus status) noexcept { return status == OrderStatus::pending || status == OrderStatus::paid; }
+
+bool ends(ReservationEvent event) noexcept {
+  return event != ReservationEvent::reserve && !is_live(transition_of(event).to);
+}
+
+std::int64_t sold_delta(const ReservationChange& change) noexcept {
+  if (change.event == ReservationEvent::reserve) return change.quantity.value();
+  const Transition transition = transition_of(change.event);
+  return (int{is_live(transition.to)} - int{is_live(transition.from)}) * change.quantity.value();
+}
 
 std::int64_t OrderChange::sold_delta() const noexcept {
   const int after = is_live(to) ? 1 : 0;

@@ -15,6 +15,11 @@ OrderStatus status_of(ReservationState state);
 /// Holds units.
 bool is_live(OrderStatus status) noexcept;
 
+/// After it the reservation holds no units.
+bool ends(ReservationEvent event) noexcept;
+/// By how much one event moves its item's `sold`.
+std::int64_t sold_delta(const ReservationChange& change) noexcept;
+
 struct OrderChange {
   ItemNumber item;
   ReservationId id;

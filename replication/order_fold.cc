@@ -32,6 +32,7 @@ class Folder {
     sum.stock_delta += step.stock_delta;
     sum.last = event.sequence;
     sum.last_at = event.at;
+    sum.described |= event.item_change() != nullptr;
     if (event.reservation() == nullptr) return {};
     const auto [place, is_new] = places_.try_emplace({event.item->number, event.reservation()->id}, changes_.size());
     if (is_new) {

@@ -20,6 +20,7 @@ struct ItemSum {
   std::int64_t sold_delta = 0;
   Sequence last;
   WallTime last_at;
+  bool described = false;  // its state or definition may have changed, too
 };
 
 /// In the order in which rows are to be written: what ends comes before what begins, so that a user's second order does

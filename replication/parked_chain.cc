@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::array<std::string_view, 4> kReasons = {"no_room", "duplicate_live", "bad_id", "foreign_row"};
+constexpr std::array<std::string_view, 5> kReasons = {"no_room", "duplicate_live", "bad_id", "foreign_row", "refused"};
 
 void note_last(ParkedChain& chain, const EventStep& step) {
   chain.stock_delta += step.stock_delta;
@@ -74,7 +74,7 @@ Result<void> follow_chain(ParkedChain& chain, const EventStep& step) {
 
 OrderFold fold_chain(const ParkedChain& chain, const ItemFactsPointer& item) {
   OrderFold fold;
-  ItemSum sum{item, chain.stock_delta, 0, chain.last, chain.changed_at};
+  ItemSum sum{item, chain.stock_delta, 0, chain.last, chain.changed_at, false};
   if (chain.change) {
     const OrderChange& change = *chain.change;
     sum.sold_delta = change.sold_delta();

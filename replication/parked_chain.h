@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-enum class ParkReason : std::uint8_t { no_room, duplicate_live, bad_id, foreign_row };
+enum class ParkReason : std::uint8_t { no_room, duplicate_live, bad_id, foreign_row, refused };
 /// "no_room" ... as the table has it.
 std::string_view reason_name(ParkReason reason) noexcept;
 std::optional<ParkReason> parse_reason(std::string_view text) noexcept;
@@ -31,6 +31,8 @@ struct ParkedChain {
 
   /// The reservation holds no units any more, if it is one.
   bool ended() const noexcept { return change && !is_live(change->to); }
+  /// There is a row of it that holds units.
+  bool holds_row() const noexcept { return change && change->from && is_live(*change->from); }
 };
 
 ParkedChain begin_chain(const EventStep& step, ParkReason reason, std::string detail);

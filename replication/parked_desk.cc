@@ -5,6 +5,7 @@
 #include "replication/event_json.h"
 #include "replication/migrations.h"
 #include "replication/postgres_audit.h"
+#include "replication/postgres_fold.h"
 #include "replication/postgres_migrate.h"
 #include "replication/postgres_parked.h"
 #include "replication/sql_rows.h"
@@ -40,9 +41,6 @@ const SqlStatement kTakeBack{"take_back",
                              "UPDATE flash_sale_item i SET quantity = i.quantity - $2::bigint FROM holdfast_item k"
                              " WHERE k.number = $1::bigint AND i.item_id = k.item_id AND i.version = k.version"
                              " AND i.sold <= i.quantity - $2::bigint"};
-
-constexpr const char* kSavepoint = "SAVEPOINT retry";
-constexpr const char* kBack = "ROLLBACK TO SAVEPOINT retry";
 
 ParkedEntry entry_in(const SqlRow& row) {
   ParkedEntry entry;
@@ -155,32 +153,16 @@ Result<std::string> ParkedDesk::write(const ParkedChain& chain, const KnownItem&
   }
   KnownItems known;
   known.put(item);
-  const OrderFold fold = fold_chain(chain, item.facts);
-  HOLDFAST_TRY(connection_->execute(kSavepoint));
-  std::string why;
-  const auto judge = [&](const Result<WriteResult>& written, std::string_view else_why) -> Result<void> {
-    if (!written) return written.error();
-    if (!written->refused.empty()) why = written->refused;
-    if (why.empty() && !written->fits()) why = else_why;
-    return {};
-  };
-  HOLDFAST_TRY(judge(tables_.update_orders(fold.updates, known), "the order's row is gone, or is not as the log says"));
-  if (why.empty())
-    HOLDFAST_TRY(
-        judge(tables_.update_orders(fold.resumes, known), "the order's row is gone, or is not as the log says"));
-  if (why.empty()) HOLDFAST_TRY(judge(tables_.insert_orders(fold.inserts, known), "the order has a row already"));
-  if (why.empty()) HOLDFAST_TRY(judge(tables_.sum_items(fold.items, known), "no room"));
-  if (why.empty()) return why;
-  HOLDFAST_TRY(connection_->execute(kBack));
-  return why == "no room" ? why_no_room(item) : Result<std::string>(why);
-}
-
-Result<std::string> ParkedDesk::why_no_room(const KnownItem& item) {
-  const auto row = tables_.lock_item(item.item_id);
-  if (!row) return row.error();
-  if (!row->there) return std::string("the item's row is gone");
-  if (row->version != item.facts->version) return fmt::format("the item's row has version {}", row->version.value());
-  return fmt::format("no room: quantity {}, sold {}", row->quantity, row->sold);
+  OrderFold fold = fold_chain(chain, item.facts);
+  if (!chain.change) {
+    // What the item says has gone on since.
+    fold.items.front().described = true;
+    fold.items.front().last = item.sequence;
+  }
+  const auto trial = PostgresFold(*connection_, tables_).write(fold, known);
+  if (!trial) return trial.error();
+  if (trial->fits()) return std::string();
+  return (trial->refusal.reason == ParkReason::no_room ? "no room: " : "") + trial->refusal.detail;
 }
 
 Result<bool> ParkedDesk::begin_cancel(const ParkedEntry& entry, CancelUnit unit) {

@@ -8,19 +8,23 @@
 namespace holdfast {
 namespace {
 
-constexpr const char* kSavepoint = "SAVEPOINT fold";
-constexpr const char* kRelease = "RELEASE SAVEPOINT fold";
-constexpr const char* kBack = "ROLLBACK TO SAVEPOINT fold; RELEASE SAVEPOINT fold";
-
-ParkReason reason_of(std::string_view refusal) {
-  if (refusal.find("flash_sale_order_live") != std::string_view::npos) return ParkReason::duplicate_live;
-  if (refusal.find("flash_sale_item_sold") != std::string_view::npos) return ParkReason::no_room;
-  return ParkReason::foreign_row;
+/// What is parked of a step that was refused. Of an item's change without units nothing is lost, unless the database does
+/// not take what it says.
+bool can_be_parked(const EventStep& step, ParkReason reason) {
+  return step.event->reservation() != nullptr || step.stock_delta != 0 || reason == ParkReason::refused;
 }
 
-ChainName name_of(const Event& event) { return {event.item->number, chain_key(event)}; }
+/// Why nothing of the item is in the tables: "reason", or "reason: words of the database".
+Refusal refusal_of(const KnownItem& item) {
+  const std::size_t colon = item.refused.find(": ");
+  const bool said = colon != std::string::npos;
+  return {parse_reason(item.refused.substr(0, colon)).value_or(ParkReason::foreign_row),
+          said ? item.refused.substr(colon + 2) : "nothing of this item is in the tables"};
+}
 
-bool can_be_parked(const EventStep& step) { return step.event->reservation() != nullptr || step.stock_delta != 0; }
+Refusal no_room(const ItemRoom& room) {
+  return {ParkReason::no_room, fmt::format("quantity {}, sold {}", room.quantity, room.sold)};
+}
 
 }  // namespace
 
@@ -46,20 +50,22 @@ Result<void> PostgresBatch::apply_piece(std::span<const Event> events) {
   }
   const auto steps = known_.take(events);
   if (!steps) return steps.error();
-  HOLDFAST_TRY(load_open_chains(*steps));
+  HOLDFAST_TRY(chains_.load(*steps));
   Steps normal;
   std::set<ItemNumber> slow;
   for (const EventStep& step : *steps) {
     if (auto refusal = never_fits(*step.event)) {
       // Of an item without a row only its reservations are worth keeping.
-      if (step.event->reservation() != nullptr) HOLDFAST_TRY(park(step, std::move(*refusal)));
+      if (step.event->reservation() == nullptr) continue;
+      HOLDFAST_TRY(chains_.park(step, std::move(*refusal)));
+      HOLDFAST_TRY(chains_.settle());
       continue;
     }
-    if (open_chain(*step.event) != nullptr) slow.insert(step.event->item->number);
+    if (chains_.open(*step.event) != nullptr) slow.insert(step.event->item->number);
     normal.push_back(step);
   }
-  HOLDFAST_TRY(write_together(normal, std::move(slow)));
-  HOLDFAST_TRY(save_parked());
+  HOLDFAST_TRY(write_items(normal, std::move(slow)));
+  HOLDFAST_TRY(chains_.save());
   chains_.clear();
   return save_items();
 }
@@ -72,52 +78,57 @@ Result<void> PostgresBatch::begin_item(const StartItem& item, WallTime at) {
   load.after = item.counters;
   load.change = ItemChange{ItemEvent::load, false, 0, {}, {}};
   HOLDFAST_TRY(this->load(load, item.sequence));
-  const KnownItem* const known = &known_.at(item.facts->number);
-  if (!known->refused.empty()) return {};
-  return tables_.describe_items(std::span(&known, 1));
+  const KnownItem& known = known_.at(item.facts->number);
+  return known.refused.empty() ? describe(known, at) : Result<void>();
 }
 
 Result<void> PostgresBatch::begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at) {
   const KnownItem& known = known_.at(item.facts->number);
-  OrderFold fold;
-  ItemSum sum{item.facts, 0, 0, item.sequence, at};
+  const bool refused = !known.refused.empty();
+  const Refusal why = refused ? refusal_of(known) : Refusal{ParkReason::bad_id, "the user is no number"};
+  std::vector<OrderChange> fitting;
   for (const OrderChange& order : orders) {
-    const bool fits = known.refused.empty() && outside_user_id(tables_.ids(), order.user).has_value();
-    const auto reason = parse_reason(known.refused).value_or(ParkReason::bad_id);
-    if (!fits) {
-      begin_parked(order, Refusal{reason, "it was there when the tables began"}, at);
+    if (!refused && outside_user_id(tables_.ids(), order.user)) {
+      fitting.push_back(order);
+    } else {
+      begin_parked(order, why, at);
+    }
+  }
+  HOLDFAST_TRY(by_halves(fitting.size(), [&](std::size_t begin, std::size_t count) {
+    return begin_rows(item, std::span(fitting).subspan(begin, count), at);
+  }));
+  return chains_.save();
+}
+
+/// Those for which there is room; the others are parked.
+Result<Attempt> PostgresBatch::begin_rows(const StartItem& item, std::span<const OrderChange> orders, WallTime at) {
+  const auto row = tables_.lock_item(known_.at(item.facts->number).item_id);
+  if (!row) return row.error();
+  ItemRoom room{row->quantity, row->sold};
+  OrderFold fold;
+  ItemSum sum{item.facts, 0, 0, item.sequence, at, false};
+  std::vector<const OrderChange*> without_room;
+  for (const OrderChange& order : orders) {
+    if (room.sold + order.sold_delta() > room.quantity) {
+      without_room.push_back(&order);
       continue;
     }
+    room.sold += order.sold_delta();
     sum.sold_delta += order.sold_delta();
     fold.inserts.push_back(order);
   }
-  if (!fold.inserts.empty()) HOLDFAST_TRY(begin_rows(std::move(fold), std::move(sum), at));
-  return save_parked();
-}
-
-/// All at once, or, when the item has no room for all, one by one.
-Result<void> PostgresBatch::begin_rows(OrderFold fold, ItemSum sum, WallTime at) {
-  fold.items = {sum};
-  const auto trial = try_fold(fold);
+  fold.items = {std::move(sum)};
+  auto trial = fold_.write(fold, known_);
   if (!trial) return trial.error();
-  if (trial->fits()) return {};
-  for (const OrderChange& order : fold.inserts) {
-    sum.sold_delta = order.sold_delta();
-    OrderFold single;
-    single.inserts = {order};
-    single.items = {sum};
-    auto tried = try_fold(single);
-    if (!tried) return tried.error();
-    if (!tried->fits()) begin_parked(order, std::move(tried->refusal), at);
-  }
-  return {};
+  if (!trial->fits() && orders.size() > 1) return Attempt();
+  if (!trial->fits()) begin_parked(orders.front(), std::move(trial->refusal), at);
+  if (!trial->fits()) return Attempt{1, false};
+  for (const OrderChange* order : without_room) begin_parked(*order, no_room(room), at);
+  return Attempt{orders.size()};
 }
 
 void PostgresBatch::begin_parked(const OrderChange& order, Refusal refusal, WallTime at) {
-  if (!is_live(order.to)) return;
-  ParkedChain chain = begin_chain(order, refusal.reason, std::move(refusal.detail), at);
-  note_parked(chain);
-  chains_.emplace(ChainName(chain.number, chain.key), std::move(chain));
+  if (is_live(order.to)) chains_.begin(begin_chain(order, refusal.reason, std::move(refusal.detail), at));
 }
 
 Result<void> PostgresBatch::load(const Event& event, Sequence begins) {
@@ -152,21 +163,16 @@ Result<void> PostgresBatch::load(const Event& event, Sequence begins) {
 Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
   const auto owner = tables_.owner_of(item.item_id);
   if (!owner) return owner.error();
-  const auto row = tables_.lock_item(item.item_id);
-  if (!row) return row.error();
-  if (!owner->empty() && *owner != outside_text(item.facts->name)) {
-    item.refused = reason_name(ParkReason::bad_id);
-  } else if (!row->there) {
-    return tables_.add_item(item, event);
-  } else if (owner->empty() && row->ours && row->version == ItemVersion()) {
-    const auto kept = kept_.find({item.item_id, item.facts->version});
-    return tables_.restart_item(item, event, kept == kept_.end() ? KeptRow() : kept->second);
-  } else if (!owner->empty() && row->version < item.facts->version) {
-    return tables_.next_version(item, event);
-  } else if (owner->empty() && existing_items_ && !row->ours) {
-    return tables_.adopt_item(item, event);
+  if (owner->empty() || *owner == outside_text(item.facts->name)) {
+    const auto how = row_of_load(item, owner->empty());
+    if (!how) return how.error();
+    const auto against = *how ? fold_.load(**how, item, event, kept(item)) : Result<std::string>("");
+    if (!against) return against.error();
+    if (*how && against->empty()) return {};
+    item.refused = reason_name(*how ? ParkReason::refused : ParkReason::foreign_row);
+    if (*how) item.refused += ": " + *against;
   } else {
-    item.refused = reason_name(ParkReason::foreign_row);
+    item.refused = reason_name(ParkReason::bad_id);
   }
   item.item_id.clear();
   return {};
@@ -186,17 +192,46 @@ Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
   if (!item.refused.empty()) return false;
   HOLDFAST_TRY(tables_.claim(item));
   known_.put(std::move(item));
-  const KnownItem* const known = &known_.at(number);
-  HOLDFAST_TRY(tables_.describe_items(std::span(&known, 1)));
+  HOLDFAST_TRY(describe(known_.at(number), at));
   return true;
 }
 
-std::optional<PostgresBatch::Refusal> PostgresBatch::never_fits(const Event& event) const {
-  const KnownItem& item = known_.at(event.item->number);
-  if (!item.refused.empty()) {
-    return Refusal{parse_reason(item.refused).value_or(ParkReason::foreign_row),
-                   "nothing of this item is in the tables"};
+/// REQUIRES: it has a row.
+Result<void> PostgresBatch::describe(const KnownItem& item, WallTime at) {
+  OrderFold fold;
+  fold.items.push_back({item.facts, 0, 0, item.sequence, at, true});
+  const auto trial = fold_.write(fold, known_);
+  if (!trial) return trial.error();
+  if (trial->fits()) return {};
+  return Error::format(ErrorCode::unsupported, "the row of {}: {}", outside_text(item.facts->name),
+                       trial->refusal.detail);
+}
+
+KeptRow PostgresBatch::kept(const KnownItem& item) const {
+  const auto place = kept_.find({item.item_id, item.facts->version});
+  return place == kept_.end() ? KeptRow() : place->second;
+}
+
+/// Nothing when there is a row that is not ours to take. `is_new`: no version of the item is known.
+Result<std::optional<RowOfLoad>> PostgresBatch::row_of_load(const KnownItem& item, bool is_new) {
+  const auto row = tables_.lock_item(item.item_id);
+  if (!row) return row.error();
+  std::optional<RowOfLoad> how;
+  if (!row->there) {
+    how = RowOfLoad::add;
+  } else if (is_new && row->ours && row->version == ItemVersion()) {
+    how = RowOfLoad::restart;
+  } else if (!is_new && row->version < item.facts->version) {
+    how = RowOfLoad::next_version;
+  } else if (is_new && existing_items_ && !row->ours) {
+    how = RowOfLoad::adopt;
   }
+  return how;
+}
+
+std::optional<Refusal> PostgresBatch::never_fits(const Event& event) const {
+  const KnownItem& item = known_.at(event.item->number);
+  if (!item.refused.empty()) return refusal_of(item);
   const auto* const reservation = event.reservation();
   if (reservation != nullptr && !outside_user_id(tables_.ids(), reservation->user)) {
     return Refusal{ParkReason::bad_id, "the user is no number"};
@@ -204,179 +239,87 @@ std::optional<PostgresBatch::Refusal> PostgresBatch::never_fits(const Event& eve
   return std::nullopt;
 }
 
-Result<void> PostgresBatch::write_together(const Steps& steps, std::set<ItemNumber> slow) {
+Result<void> PostgresBatch::write_items(const Steps& steps, std::set<ItemNumber> slow) {
+  std::map<ItemNumber, Steps> by_item;
+  for (const EventStep& step : steps) by_item[step.event->item->number].push_back(step);
+  std::vector<Steps> items;
+  for (auto& [number, of_item] : by_item) items.push_back(std::move(of_item));
+  HOLDFAST_TRY(by_halves(items.size(), [&](std::size_t begin, std::size_t count) {
+    return write_together(std::span(items).subspan(begin, count), slow);
+  }));
+  for (const Steps& of_item : items) {
+    if (slow.contains(of_item.front().event->item->number)) HOLDFAST_TRY(write_slowly(of_item));
+  }
+  return {};
+}
+
+/// Items of which something does not fit become slow.
+Result<Attempt> PostgresBatch::write_together(std::span<const Steps> items, std::set<ItemNumber>& slow) {
   for (;;) {
-    Steps fast;
-    for (const EventStep& step : steps) {
-      if (!slow.contains(step.event->item->number)) fast.push_back(step);
+    Steps together;
+    for (const Steps& of_item : items) {
+      if (slow.contains(of_item.front().event->item->number)) continue;
+      together.insert(together.end(), of_item.begin(), of_item.end());
     }
-    const auto fold = fold_steps(fast);
+    const auto fold = fold_steps(together);
     if (!fold) return fold.error();
-    const auto trial = try_fold(*fold);
+    const auto trial = fold_.write(*fold, known_);
     if (!trial) return trial.error();
-    if (trial->fits()) break;
+    if (trial->fits()) return Attempt{items.size()};
+    if (trial->vague && items.size() > 1) return Attempt();
     slow.insert(trial->unfit.begin(), trial->unfit.end());
   }
-  std::set<ItemNumber> described;
-  for (const EventStep& step : steps) {
-    const bool is_slow = slow.contains(step.event->item->number);
-    if (is_slow) HOLDFAST_TRY(write_singly(step));
-    if (is_slow || step.event->item_change() != nullptr) described.insert(step.event->item->number);
-  }
-  std::vector<const KnownItem*> items;
-  items.reserve(described.size());
-  for (const ItemNumber number : described) items.push_back(&known_.at(number));
-  return tables_.describe_items(items);
 }
 
-Result<void> PostgresBatch::write_singly(const EventStep& step) {
-  ++figures_.singly;
-  if (ParkedChain* const chain = open_chain(*step.event)) return follow(*chain, step);
-  const auto fold = fold_steps(std::span(&step, 1));
-  if (!fold) return fold.error();
-  const auto trial = try_fold(*fold);
-  if (!trial) return trial.error();
-  if (trial->fits() || !can_be_parked(step)) return {};
-  return park(step, trial->refusal);
+/// Steps of one item.
+Result<void> PostgresBatch::write_slowly(const Steps& steps) {
+  HOLDFAST_TRY(by_halves(steps.size(), [&](std::size_t begin, std::size_t count) {
+    return write_planned(std::span(steps).subspan(begin, count));
+  }));
+  // Its row has seen what is parked, too. Whatever is said against that was said before.
+  const KnownItem& item = known_.at(steps.front().event->item->number);
+  OrderFold fold;
+  fold.items.push_back({item.facts, 0, 0, item.sequence, steps.back().event->at, false});
+  HOLDFAST_TRY(fold_.write(fold, known_));
+  return {};
 }
 
-/// All of the fold, or nothing.
-Result<PostgresBatch::Trial> PostgresBatch::try_fold(const OrderFold& fold) {
-  if (fold.empty()) return Trial();
-  HOLDFAST_TRY(connection_.execute(kSavepoint));
-  auto trial = write_fold(fold);
-  if (!trial) return trial.error();
-  HOLDFAST_TRY(connection_.execute(trial->fits() ? kRelease : kBack));
-  if (trial->unfit.size() != 1 || trial->refusal.reason != ParkReason::no_room) return trial;
-  for (const ItemSum& sum : fold.items) {
-    if (!trial->unfit.contains(sum.item->number)) continue;
-    auto refusal = why_no_sum(sum);
-    if (!refusal) return refusal.error();
-    trial->refusal = std::move(*refusal);
-  }
-  return trial;
-}
-
-Result<PostgresBatch::Trial> PostgresBatch::write_fold(const OrderFold& fold) {
-  for (const auto* changes : {&fold.updates, &fold.resumes}) {
-    const auto written = tables_.update_orders(*changes, known_);
-    if (!written) return written.error();
-    if (!written->fits()) {
-      return judge(*written, fold, ParkReason::foreign_row, "the order's row is gone, or is not as the log says");
-    }
-  }
-  const auto inserted = tables_.insert_orders(fold.inserts, known_);
-  if (!inserted) return inserted.error();
-  if (!inserted->fits()) return judge(*inserted, fold, ParkReason::foreign_row, "the order has a row already");
-  const auto summed = tables_.sum_items(fold.items, known_);
-  if (!summed) return summed.error();
-  return judge(*summed, fold, ParkReason::no_room, "the item's row does not take it");
-}
-
-PostgresBatch::Trial PostgresBatch::judge(const WriteResult& written, const OrderFold& fold, ParkReason reason,
-                                          std::string_view detail) const {
-  Trial trial;
-  if (!written.refused.empty()) {
-    // The statement does not say which row it was.
-    for (const ItemSum& sum : fold.items) trial.unfit.insert(sum.item->number);
-    trial.refusal = {reason_of(written.refused), written.refused};
-    return trial;
-  }
-  trial.unfit.insert(written.unfit.begin(), written.unfit.end());
-  trial.refusal = {reason, std::string(detail)};
-  return trial;
-}
-
-Result<PostgresBatch::Refusal> PostgresBatch::why_no_sum(const ItemSum& sum) {
-  const KnownItem& item = known_.at(sum.item->number);
+Result<Attempt> PostgresBatch::write_planned(std::span<const EventStep> steps) {
+  const KnownItem& item = known_.at(steps.front().event->item->number);
   const auto row = tables_.lock_item(item.item_id);
   if (!row) return row.error();
-  if (!row->there) return Refusal{ParkReason::foreign_row, "the item's row is gone"};
-  if (row->version != item.facts->version) {
-    return Refusal{ParkReason::foreign_row, fmt::format("the item's row has version {}", row->version.value())};
+  const auto no_row = PostgresFold::why_no_row(*row, item);
+  const auto room = no_row ? std::nullopt : std::optional(ItemRoom{row->quantity, row->sold});
+  const auto plan = plan_steps(steps, room, [this](const Event& event) { return chains_.open(event); });
+  Steps fitting;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].fate == StepFate::write) fitting.push_back(steps[i]);
   }
-  return Refusal{ParkReason::no_room, fmt::format("quantity {}, sold {}", row->quantity, row->sold)};
-}
-
-Result<void> PostgresBatch::load_open_chains(std::span<const EventStep> steps) {
-  if (!parking_) return {};
-  std::set<ChainName> names;
-  for (const EventStep& step : steps) {
-    if (step.event->reservation() != nullptr) names.insert(name_of(*step.event));
-  }
-  auto chains = load_chains(connection_, std::vector<ChainName>(names.begin(), names.end()));
-  if (!chains) return chains.error();
-  for (ParkedChain& chain : *chains) chains_.emplace(ChainName(chain.number, chain.key), std::move(chain));
-  return {};
-}
-
-ParkedChain* PostgresBatch::open_chain(const Event& event) {
-  if (chains_.empty() || event.reservation() == nullptr) return nullptr;
-  const auto place = chains_.find(name_of(event));
-  return place == chains_.end() || !place->second.parked ? nullptr : &place->second;
-}
-
-Result<void> PostgresBatch::park(const EventStep& step, Refusal refusal) {
-  if (ParkedChain* const chain = open_chain(*step.event)) return follow(*chain, step);
-  if (!can_be_parked(step)) return {};
-  const ChainName name = name_of(*step.event);
-  // One that has resolved itself in this batch stays on record.
-  if (chains_.contains(name)) HOLDFAST_TRY(save_parked());
-  ParkedChain chain = begin_chain(step, refusal.reason, std::move(refusal.detail));
-  parking_ = true;
-  note_parked(chain);
-  return settle(chains_.emplace(name, std::move(chain)).first->second);
-}
-
-void PostgresBatch::note_parked(const ParkedChain& chain) {
-  ++figures_.parked;
-  alarms_.try_emplace(chain.number,
-                      fmt::format("item {}: {} is parked, {}: {}", outside_text(known_.at(chain.number).facts->name),
-                                  chain.key, reason_name(chain.reason), chain.detail));
-}
-
-Result<void> PostgresBatch::follow(ParkedChain& chain, const EventStep& step) {
-  HOLDFAST_TRY(follow_chain(chain, step));
-  return settle(chain);
-}
-
-/// A chain whose reservation holds no units any more asks for no room: it resolves itself, with a row where that is possible.
-Result<void> PostgresBatch::settle(ParkedChain& chain) {
-  if (!chain.ended()) return {};
-  const KnownItem& item = known_.at(chain.number);
-  if (!item.refused.empty()) {
-    chain.parked = false;
-    return {};
-  }
-  OrderFold fold = fold_chain(chain, item.facts);
-  if (chain.reason != ParkReason::bad_id) {
-    const auto trial = try_fold(fold);
-    if (!trial) return trial.error();
-    chain.parked = !trial->fits();
-    if (!chain.parked) return {};
-  }
-  // Nothing of it is in the tables: without a row of its own only what was written off is left to do.
-  if (chain.change->from) return {};
-  if (chain.stock_delta == 0) {
-    chain.parked = false;
-    return {};
-  }
-  fold.inserts.clear();
-  const auto trial = try_fold(fold);
+  const auto fold = fold_steps(fitting);
+  if (!fold) return fold.error();
+  auto trial = fold_.write(*fold, known_);
   if (!trial) return trial.error();
-  chain.parked = !trial->fits();
-  return {};
+  if (trial->fits()) return carry_out(steps, plan, no_row);
+  if (plan.size() > 1) return Attempt();
+  ++singly_;
+  const EventStep& step = steps.front();
+  if (can_be_parked(step, trial->refusal.reason)) HOLDFAST_TRY(chains_.park(step, std::move(trial->refusal)));
+  HOLDFAST_TRY(chains_.settle());
+  return Attempt{1, false};
 }
 
-Result<void> PostgresBatch::save_parked() {
-  std::vector<const ParkedChain*> chains;
-  for (const auto& [name, chain] : chains_) {
-    chains.push_back(&chain);
-    if (!chain.parked) ++figures_.resolved;
+/// What is left to do when those that fit are written.
+Result<Attempt> PostgresBatch::carry_out(std::span<const EventStep> steps, std::span<const PlannedStep> plan,
+                                         const std::optional<Refusal>& no_row) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const EventStep& step = steps[i];
+    if (plan[i].fate == StepFate::write) continue;
+    Refusal refusal = no_row.value_or(no_room(plan[i].room));
+    const bool kept = plan[i].fate == StepFate::follow || can_be_parked(step, refusal.reason);
+    if (kept) HOLDFAST_TRY(chains_.park(step, std::move(refusal)));
   }
-  HOLDFAST_TRY(save_chains(connection_, chains, known_));
-  std::erase_if(chains_, [](const auto& entry) { return !entry.second.parked; });
-  return {};
+  HOLDFAST_TRY(chains_.settle());
+  return Attempt{plan.size()};
 }
 
 Result<void> PostgresBatch::save_items() {

@@ -2,13 +2,10 @@
 // once. After an error the transaction must not be committed.
 #pragma once
 
-#include "replication/parked_chain.h"
-#include "replication/postgres_parked.h"
-#include "replication/postgres_tables.h"
+#include "replication/by_halves.h"
+#include "replication/postgres_chains.h"
+#include "replication/room_plan.h"
 #include "replication/start_state.h"
-
-#include <map>
-#include <set>
 
 namespace holdfast {
 
@@ -17,7 +14,13 @@ class PostgresBatch {
   /// `known` is what holdfast_item says, and is kept up to date. `parking`: something is parked already.
   PostgresBatch(PostgresConnection& connection, PostgresTables& tables, KnownItems& known, bool parking,
                 bool existing_items)
-      : connection_(connection), tables_(tables), known_(known), parking_(parking), existing_items_(existing_items) {}
+      : tables_(tables),
+        known_(known),
+        existing_items_(existing_items),
+        fold_(connection, tables),
+        chains_(connection, fold_, known, parking) {}
+  PostgresBatch(const PostgresBatch&) = delete;
+  PostgresBatch& operator=(const PostgresBatch&) = delete;
 
   /// Errors: `damaged` when journal or sequences show that tables and cursor are not of one time; those of
   /// PostgresConnection.
@@ -34,23 +37,12 @@ class PostgresBatch {
   /// KnownItems::without_place().
   Result<bool> claim(ItemNumber number, WallTime at);
 
-  const SinkFigures& figures() const noexcept { return figures_; }
+  SinkFigures figures() const noexcept { return {chains_.parked(), chains_.resolved(), singly_, 0}; }
   /// Items of which something was parked, each with the first of it in words.
-  const std::map<ItemNumber, std::string>& alarms() const noexcept { return alarms_; }
+  const std::map<ItemNumber, std::string>& alarms() const noexcept { return chains_.alarms(); }
 
  private:
   using Steps = std::vector<EventStep>;
-  /// Why something was not written.
-  struct Refusal {
-    ParkReason reason{};
-    std::string detail;
-  };
-  /// What came of trying a fold.
-  struct Trial {
-    std::set<ItemNumber> unfit;  // items whose rows did not match; nothing was written then
-    Refusal refusal;             // of the first of them
-    bool fits() const noexcept { return unfit.empty(); }
-  };
 
   Result<void> write_journal(std::span<const Event> events);
   Result<void> apply_piece(std::span<const Event> events);
@@ -58,41 +50,33 @@ class PostgresBatch {
   // Items that are loaded.
   Result<void> load(const Event& event, Sequence begins);
   Result<void> write_loaded(KnownItem& item, const Event& event);
+  KeptRow kept(const KnownItem& item) const;
+  Result<void> describe(const KnownItem& item, WallTime at);
+  Result<std::optional<RowOfLoad>> row_of_load(const KnownItem& item, bool is_new);
 
   // What the tables begin with.
-  Result<void> begin_rows(OrderFold fold, ItemSum sum, WallTime at);
+  Result<Attempt> begin_rows(const StartItem& item, std::span<const OrderChange> orders, WallTime at);
   void begin_parked(const OrderChange& order, Refusal refusal, WallTime at);
 
   // What can never be written.
   std::optional<Refusal> never_fits(const Event& event) const;
 
-  // Folds in one go, what does not fit event by event.
-  Result<void> write_together(const Steps& steps, std::set<ItemNumber> slow);
-  Result<void> write_singly(const EventStep& step);
-  Result<Trial> try_fold(const OrderFold& fold);
-  Result<Trial> write_fold(const OrderFold& fold);
-  Trial judge(const WriteResult& written, const OrderFold& fold, ParkReason reason, std::string_view detail) const;
-  Result<Refusal> why_no_sum(const ItemSum& sum);
-
-  // Chains.
-  Result<void> load_open_chains(std::span<const EventStep> steps);
-  ParkedChain* open_chain(const Event& event);
-  Result<void> park(const EventStep& step, Refusal refusal);
-  Result<void> follow(ParkedChain& chain, const EventStep& step);
-  Result<void> settle(ParkedChain& chain);
-  Result<void> save_parked();
+  // Items of which all fits, in one go; what does not, an item at a time.
+  Result<void> write_items(const Steps& steps, std::set<ItemNumber> slow);
+  Result<Attempt> write_together(std::span<const Steps> items, std::set<ItemNumber>& slow);
+  Result<void> write_slowly(const Steps& steps);
+  Result<Attempt> write_planned(std::span<const EventStep> steps);
+  Result<Attempt> carry_out(std::span<const EventStep> steps, std::span<const PlannedStep> plan,
+                            const std::optional<Refusal>& no_row);
   Result<void> save_items();
 
-  PostgresConnection& connection_;
   PostgresTables& tables_;
   KnownItems& known_;
-  bool parking_;
   bool existing_items_;
   KeptRows kept_;
-  void note_parked(const ParkedChain& chain);
-  SinkFigures figures_;
-  std::map<ItemNumber, std::string> alarms_;
-  std::map<ChainName, ParkedChain> chains_;  // that were parked before this batch or in it, and are not saved yet
+  PostgresFold fold_;
+  PostgresChains chains_;
+  std::uint64_t singly_ = 0;
 };
 
 }  // namespace holdfast

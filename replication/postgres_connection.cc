@@ -1,9 +1,13 @@
 #include "replication/postgres_connection.h"
 
 #include "protocol/check.h"
+#include "protocol/names.h"
 
 #include <libpq-fe.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <pqxx/pqxx>
 #include <set>
@@ -28,7 +32,8 @@ constexpr const char* kSession =
     "SET statement_timeout = '30s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s';"
     "SET timezone = 'UTC'; SET default_transaction_isolation = 'read committed'";
 
-constexpr std::string_view kRefusedClass = "23";
+/// SQLSTATE's classes of what is said against values: too long, out of range; and by constraints.
+bool is_refusal(std::string_view sqlstate) { return sqlstate.starts_with("22") || sqlstate.starts_with("23"); }
 
 std::string first_line(std::string_view text) {
   constexpr std::string_view kPrefix = "ERROR:";
@@ -41,9 +46,25 @@ std::string first_line(std::string_view text) {
 /// A table, column, function or right that is missing does not appear by itself, and a constraint does not go away.
 ErrorCode code_of(std::string_view sqlstate) {
   if (sqlstate == "53100") return ErrorCode::no_space;
-  const bool missing = sqlstate.starts_with("42") || sqlstate.starts_with("3F") || sqlstate.starts_with("22");
-  if (sqlstate.starts_with(kRefusedClass)) return ErrorCode::unsupported;
-  return missing ? ErrorCode::unsupported : ErrorCode::io_failed;
+  const bool missing = sqlstate.starts_with("42") || sqlstate.starts_with("3F");
+  return missing || is_refusal(sqlstate) ? ErrorCode::unsupported : ErrorCode::io_failed;
+}
+
+constexpr std::array<std::string_view, 6> kSslModes = {"disable", "allow",     "prefer",
+                                                       "require", "verify-ca", "verify-full"};
+
+/// Of values that libpq would look at only when it connects.
+bool is_valid(std::string_view name, std::string_view value) {
+  if (name == "sslmode") return std::find(kSslModes.begin(), kSslModes.end(), value) != kSslModes.end();
+  if (name != "port") return true;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    std::uint64_t port = 0;
+    const bool given = end > begin;
+    if (given && !(parse_canonical(value.substr(begin, end - begin), 65535, port) && port > 0)) return false;
+    begin = end + 1;
+  }
+  return true;
 }
 
 /// libpq's own text of the parameters, with the defaults for those that the url leaves open.
@@ -65,6 +86,10 @@ Result<std::string> with_defaults(const std::string& url) {
           "postgres: a password on the command line can be read by everybody; put it into a file and name that "
           "by passfile= or PGPASSFILE");
     }
+    if (!is_valid(option->keyword, option->val)) {
+      return Error::format(ErrorCode::bad_option, "postgres: {}={} in the url is not possible", option->keyword,
+                           Echo(option->val).text());
+    }
     words[option->keyword] = option->val;
   }
   std::string text;
@@ -81,9 +106,38 @@ Result<std::string> with_defaults(const std::string& url) {
 
 }  // namespace
 
+void PostgresInterrupt::raise() {
+  const std::lock_guard lock(mutex_);
+  raised_ = true;
+  if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+}
+
+bool PostgresInterrupt::watch(int fd) {
+  const std::lock_guard lock(mutex_);
+  fd_ = raised_ ? -1 : fd;
+  return !raised_;
+}
+
+/// Has the interrupt know the connection's socket as long as it is open.
+class PostgresConnection::Guard {
+ public:
+  Guard(PostgresInterrupt* interrupt, int fd) : interrupt_(interrupt) {
+    if (interrupt_ != nullptr && !interrupt_->watch(fd)) throw pqxx::broken_connection("ended meanwhile");
+  }
+  ~Guard() {
+    if (interrupt_ != nullptr) interrupt_->watch(-1);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  PostgresInterrupt* interrupt_;
+};
+
 class PostgresConnection::Impl {
  public:
-  explicit Impl(const std::string& parameters) : connection_(parameters) {
+  Impl(const std::string& parameters, PostgresInterrupt* interrupt)
+      : connection_(parameters), guard_(interrupt, connection_.sock()) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     connection_.inhibit_reactivation(true);  // deprecated, since later versions never do
@@ -101,6 +155,12 @@ class PostgresConnection::Impl {
     CHECK(transaction_);
     transaction_->commit();
     transaction_.reset();
+  }
+
+  void prepare(const SqlStatement& statement) {
+    CHECK(transaction_);
+    if (prepared_.insert(statement.name).second) connection_.prepare(statement.name, statement.text);
+    connection_.prepare_now(statement.name);
   }
 
   SqlAnswer run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
@@ -127,7 +187,8 @@ class PostgresConnection::Impl {
 
  private:
   pqxx::connection connection_;
-  std::unique_ptr<pqxx::work> transaction_;  // ends before the connection does
+  Guard guard_;
+  std::unique_ptr<pqxx::work> transaction_;  // ends, by asking the server, before guard and connection do
   std::set<std::string> prepared_;
 };
 
@@ -158,10 +219,16 @@ auto guarded(const Call& call) -> Result<decltype(call())> {
 PostgresConnection::PostgresConnection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 PostgresConnection::~PostgresConnection() = default;
 
-Result<std::unique_ptr<PostgresConnection>> PostgresConnection::connect(const std::string& url) {
+Result<void> PostgresConnection::check_url(const std::string& url) {
+  HOLDFAST_TRY(with_defaults(url));
+  return {};
+}
+
+Result<std::unique_ptr<PostgresConnection>> PostgresConnection::connect(const std::string& url,
+                                                                        PostgresInterrupt* interrupt) {
   const auto parameters = with_defaults(url);
   if (!parameters) return parameters.error();
-  auto impl = guarded([&] { return std::make_unique<Impl>(*parameters); });
+  auto impl = guarded([&] { return std::make_unique<Impl>(*parameters, interrupt); });
   if (!impl) return impl.error();
   return std::unique_ptr<PostgresConnection>(new PostgresConnection(std::move(*impl)));
 }
@@ -174,6 +241,10 @@ Result<void> PostgresConnection::commit() {
   return guarded([this] { impl_->commit(); });
 }
 
+Result<void> PostgresConnection::prepare(const SqlStatement& statement) {
+  return guarded([&] { impl_->prepare(statement); });
+}
+
 Result<SqlAnswer> PostgresConnection::run(const SqlStatement& statement, const std::vector<std::string>& parameters) {
   return guarded([&] { return impl_->run(statement, parameters); });
 }
@@ -184,7 +255,7 @@ Result<SqlAnswer> PostgresConnection::try_run(const SqlStatement& statement,
     try {
       return impl_->run(statement, parameters);
     } catch (const pqxx::sql_error& error) {
-      if (!std::string_view(error.sqlstate()).starts_with(kRefusedClass)) throw;
+      if (!is_refusal(error.sqlstate())) throw;
       SqlAnswer answer;
       answer.refused = first_line(error.what());
       return answer;

@@ -7,6 +7,7 @@
 #include "protocol/error.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,25 @@ using SqlRow = std::vector<std::optional<std::string>>;
 struct SqlAnswer {
   std::vector<SqlRow> rows;
   std::uint64_t affected = 0;
-  std::string refused;  // by a constraint: what the server said, one line; empty: nothing was refused. Only of try_run
+  std::string refused;  // by a constraint or a column: what the server said, one line; else empty. Only of try_run
+};
+
+/// Ends what connections wait for, and every call of them from then on.
+class PostgresInterrupt {
+ public:
+  PostgresInterrupt() = default;
+  PostgresInterrupt(const PostgresInterrupt&) = delete;
+  PostgresInterrupt& operator=(const PostgresInterrupt&) = delete;
+  /// Any thread. Who is just connecting waits for that, at most the url's connect_timeout.
+  void raise();
+
+ private:
+  friend class PostgresConnection;
+  /// The socket that is cut off; -1: none. False when it was raised before.
+  bool watch(int fd);
+  std::mutex mutex_;  // of the members below
+  int fd_ = -1;
+  bool raised_ = false;
 };
 
 class PostgresConnection {
@@ -33,8 +52,11 @@ class PostgresConnection {
   /// `url` is a URI or "key=value ..." as libpq takes it. What it does not say: sslmode=verify-full, a server that can be
   /// written, application_name holdfast-relay, time limits for statements, locks and idle transactions. Errors:
   /// bad_option for a url that cannot be read or carries a password (which belongs into PGPASSFILE or passfile=);
-  /// io_failed when the server cannot be reached or refuses.
-  static Result<std::unique_ptr<PostgresConnection>> connect(const std::string& url);
+  /// io_failed when the server cannot be reached or refuses. `interrupt`: of one connection at a time, which it outlives.
+  static Result<std::unique_ptr<PostgresConnection>> connect(const std::string& url,
+                                                             PostgresInterrupt* interrupt = nullptr);
+  /// Whether a url can be read, before anything is connected. Errors: bad_option.
+  static Result<void> check_url(const std::string& url);
   ~PostgresConnection();
   PostgresConnection(const PostgresConnection&) = delete;
   PostgresConnection& operator=(const PostgresConnection&) = delete;
@@ -45,13 +67,16 @@ class PostgresConnection {
   Result<void> begin();
   Result<void> commit();
   /// REQUIRES of these: begun, not committed.
+  /// Has the server look at the statement without running it.
+  Result<void> prepare(const SqlStatement& statement);
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
-  /// That a constraint refuses a row is an outcome, not an error. Only behind a savepoint, to which the caller goes back then.
+  /// That a constraint or a column refuses a row is an outcome, not an error. Only behind a savepoint, to which the caller goes back then.
   Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   /// Statements without parameters or rows, separated by semicolons.
   Result<void> execute(const std::string& script);
 
  private:
+  class Guard;
   class Impl;
   explicit PostgresConnection(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -60,6 +60,17 @@ const SqlStatement kTold{
     " END FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::boolean[]) AS u(number, key, first_sequence, parked)"
     " WHERE p.number = u.number AND p.key = u.key AND p.first_sequence = u.first_sequence"};
 
+const SqlStatement kMayForget{"may_forget_parked", "SELECT has_table_privilege('holdfast_parked', 'DELETE')"};
+const SqlStatement kForget{
+    "forget_parked",
+    "DELETE FROM holdfast_parked WHERE ctid = ANY (ARRAY(SELECT p.ctid FROM holdfast_parked p"
+    " JOIN holdfast_item k ON k.number = p.number"
+    " WHERE p.state <> 'parked' AND p.changed_at < to_timestamp($1::bigint / 1000.0)"
+    " AND (p.told IS NULL OR p.told = p.state)"
+    " AND (NOT k.live OR EXISTS (SELECT FROM flash_sale_order o WHERE o.item_id = k.item_id AND o.version = k.version"
+    " AND o.order_id = CASE WHEN p.user_id IS NOT NULL THEN p.key::uuid END))"
+    " ORDER BY p.changed_at LIMIT $2::bigint))"};
+
 std::optional<OrderChange> change_in(const SqlRow& row) {
   if (!row.at(4)) return std::nullopt;
   const auto id = ReservationId::parse(row.at(1).value_or(""));
@@ -181,6 +192,18 @@ Result<void> note_told(PostgresConnection& connection, const std::vector<ParkNot
   }
   HOLDFAST_TRY(connection.run(kTold, rows.parameters()));
   return {};
+}
+
+Result<bool> may_forget_parked(PostgresConnection& connection) {
+  const auto found = connection.run(kMayForget, {});
+  if (!found) return found.error();
+  return found->rows.at(0).at(0) == "t";
+}
+
+Result<std::uint64_t> forget_parked(PostgresConnection& connection, WallTime before, std::size_t rows_max) {
+  const auto gone = connection.run(kForget, {std::to_string(to_ms(before)), std::to_string(rows_max)});
+  if (!gone) return gone.error();
+  return gone->affected;
 }
 
 }  // namespace holdfast

@@ -27,4 +27,10 @@ Result<std::set<ItemNumber>> parked_items(PostgresConnection& connection);
 Result<std::vector<ParkNotice>> untold_notices(PostgresConnection& connection, std::size_t notices_max);
 Result<void> note_told(PostgresConnection& connection, const std::vector<ParkNotice>& notices);
 
+/// Whether it may be done: the right to delete is not among those that the relay needs.
+Result<bool> may_forget_parked(PostgresConnection& connection);
+/// Removes at most `rows_max` rows of what ended before `before`, of which the server need not be told any more, and which
+/// reconcile does not ask for: their item's version has ended, or their order has its row. How many went.
+Result<std::uint64_t> forget_parked(PostgresConnection& connection, WallTime before, std::size_t rows_max);
+
 }  // namespace holdfast

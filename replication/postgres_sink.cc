@@ -2,7 +2,9 @@
 
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
+#include "replication/limits.h"
 #include "replication/postgres_audit.h"
+#include "replication/postgres_check.h"
 #include "replication/postgres_migrate.h"
 #include "replication/postgres_start.h"
 
@@ -24,6 +26,7 @@ class PostgresSink final : public EventSink {
   Result<void> apply(const LogId& log, const EventBatch& batch) override;
   Result<std::vector<ParkNotice>> untold(std::size_t notices_max) override;
   Result<void> told(const std::vector<ParkNotice>& notices) override;
+  void interrupt() override { interrupt_.raise(); }
   SinkFigures figures() const override { return figures_; }
   std::vector<std::string> take_alarms() override { return std::exchange(alarms_, {}); }
   Result<StartReport> bootstrap(StartState& state, bool set_aside) override;
@@ -33,15 +36,18 @@ class PostgresSink final : public EventSink {
   Result<void> connect();
   Result<SinkState> do_open();
   Result<Cursor> take_over();
+  Result<CursorRow> make_cursor();
   Result<StartReport> do_bootstrap(StartState& state, bool set_aside);
   Result<Cursor> do_adopt(const LogRange& range);
   Result<void> do_apply(const LogId& log, const EventBatch& batch);
   Result<CursorRow> lock_own_cursor();
   void raise_alarms(const PostgresBatch& writer);
+  Result<void> forget_old(WallTime now);
   Result<void> look_at_parked();
   Result<void> claim_places();
   Error superseded(const CursorRow& row) const;
   Error changed_by_hand(const CursorRow& row) const;
+  Error of_another(const std::string& sink) const;
   /// After an error the session is of no use any more.
   template <class T>
   Result<T> or_disconnect(Result<T> result) {
@@ -54,6 +60,7 @@ class PostgresSink final : public EventSink {
 
   PostgresSinkSettings settings_;
   std::string owner_;  // of this process
+  PostgresInterrupt interrupt_;
   std::unique_ptr<PostgresConnection> connection_;
   std::optional<PostgresTables> tables_;
   KnownItems known_;
@@ -61,6 +68,8 @@ class PostgresSink final : public EventSink {
   std::set<ItemNumber> alarmed_;  // items of which something is parked, and somebody was told
   std::vector<std::string> alarms_;
   Cursor cursor_;  // epoch none: never taken over
+  bool may_forget_ = false;
+  WallTime forgot_at_{};  // when all that is old was gone, by the log's time
 };
 
 Error PostgresSink::superseded(const CursorRow& row) const {
@@ -77,16 +86,25 @@ Error PostgresSink::changed_by_hand(const CursorRow& row) const {
       settings_.name, row.cursor.lsn.value());
 }
 
+Error PostgresSink::of_another(const std::string& sink) const {
+  return Error::format(
+      ErrorCode::foreign,
+      "the tables are those of sink {0}, and one sink has them: call this one postgres:{0}=URL, or give "
+      "{1} a database or schema of its own",
+      sink, settings_.name);
+}
+
 /// A transaction in a new session, on tables that are as they must be.
 Result<void> PostgresSink::connect() {
   tables_.reset();
   connection_.reset();
-  auto connection = PostgresConnection::connect(settings_.url);
+  auto connection = PostgresConnection::connect(settings_.url, &interrupt_);
   if (!connection) return connection.error();
   connection_ = std::move(*connection);
   HOLDFAST_TRY(connection_->begin());
   const auto ids = check_schema(*connection_);
   if (!ids) return ids.error();
+  HOLDFAST_TRY(check_columns(*connection_, *ids, settings_.existing_items));
   tables_.emplace(*connection_, *ids, settings_.name);
   return {};
 }
@@ -102,6 +120,8 @@ Result<SinkState> PostgresSink::do_open() {
   auto items = tables_->live_items();
   if (!items) return items.error();
   HOLDFAST_TRY(look_at_parked());
+  const auto may_forget = may_forget_parked(*connection_);
+  if (!may_forget) return may_forget.error();
   known_ = KnownItems();
   SinkState state{*cursor, {}};
   for (KnownItem& item : *items) {
@@ -110,14 +130,27 @@ Result<SinkState> PostgresSink::do_open() {
   }
   HOLDFAST_TRY(claim_places());
   HOLDFAST_TRY(connection_->commit());
+  may_forget_ = *may_forget;
   cursor_ = *cursor;
   return state;
+}
+
+/// The cursor's row, made if the tables are nobody's yet, and locked.
+Result<CursorRow> PostgresSink::make_cursor() {
+  HOLDFAST_TRY(tables_->make_cursor(owner_));
+  auto row = tables_->lock_cursor();
+  if (!row || row->there) return row;
+  const auto sink = tables_->sink_of_tables();
+  if (!sink) return sink.error();
+  return of_another(*sink);
 }
 
 Result<Cursor> PostgresSink::take_over() {
   auto row = tables_->lock_cursor();
   if (!row) return row.error();
   if (!row->there) {
+    row = make_cursor();
+    if (!row) return row.error();
     const auto used = tables_->knows_any_item();
     if (!used) return used.error();
     if (*used || cursor_.epoch > Epoch()) {
@@ -125,9 +158,6 @@ Result<Cursor> PostgresSink::take_over() {
                            "the row of sink {} in holdfast_cursor is gone, and the tables are not empty",
                            settings_.name);
     }
-    HOLDFAST_TRY(tables_->make_cursor(owner_));
-    row = tables_->lock_cursor();
-    if (!row) return row.error();
   }
   if (!row->marked) return changed_by_hand(*row);
   // Another's lower epoch is that of a database which was restored to a time before this relay.
@@ -166,6 +196,7 @@ Result<void> PostgresSink::do_apply(const LogId& log, const EventBatch& batch) {
   const auto moved = tables_->move_cursor(cursor_, log, batch.through);
   if (!moved) return moved.error();
   CHECK(*moved);  // its row is locked since it was compared
+  if (!batch.events.empty()) HOLDFAST_TRY(forget_old(batch.events.back().at));
   HOLDFAST_TRY(connection_->commit());
   cursor_.log = log;
   cursor_.lsn = batch.through;
@@ -173,6 +204,15 @@ Result<void> PostgresSink::do_apply(const LogId& log, const EventBatch& batch) {
   figures_.resolved += writer.figures().resolved;
   figures_.singly += writer.figures().singly;
   raise_alarms(writer);
+  return {};
+}
+
+/// So that what is settled does not pile up for ever.
+Result<void> PostgresSink::forget_old(WallTime now) {
+  if (!may_forget_ || now < forgot_at_ + kForgetEvery) return {};
+  const auto gone = forget_parked(*connection_, now - kParkedKept, kForgetAtOnce);
+  if (!gone) return gone.error();
+  if (*gone < kForgetAtOnce) forgot_at_ = now;
   return {};
 }
 
@@ -242,8 +282,7 @@ Result<StartReport> PostgresSink::bootstrap(StartState& state, bool set_aside) {
 }
 
 Result<StartReport> PostgresSink::do_bootstrap(StartState& state, bool set_aside) {
-  HOLDFAST_TRY(tables_->make_cursor(owner_));
-  const auto row = tables_->lock_cursor();
+  const auto row = make_cursor();
   if (!row) return row.error();
   const auto used = tables_->knows_any_item();
   if (!used) return used.error();
@@ -283,9 +322,9 @@ Result<Cursor> PostgresSink::adopt(const LogRange& range) {
 }
 
 Result<Cursor> PostgresSink::do_adopt(const LogRange& range) {
-  const auto row = tables_->lock_cursor();
+  const auto row = make_cursor();
   if (!row) return row.error();
-  if (row->there && !row->marked) return changed_by_hand(*row);
+  if (!row->marked) return changed_by_hand(*row);
   HOLDFAST_TRY(check_adoption(row->cursor, range));
   const Cursor cursor{range.log, row->cursor.lsn, row->cursor.epoch.next()};
   HOLDFAST_TRY(tables_->put_cursor(cursor, owner_));

@@ -25,6 +25,8 @@ inline const SqlStatement kMakeCursor{
     "INSERT INTO holdfast_cursor (sink, lsn, mark, epoch, owner, updated_at)"
     " VALUES ($1, 0, " HOLDFAST_CURSOR_MARK("NULL", "0") ", 0, $2::uuid, now())"
     " ON CONFLICT DO NOTHING"};
+// The one sink that the tables are of (holdfast_cursor_one).
+inline const SqlStatement kSinkOfTables{"sink_of_tables", "SELECT sink FROM holdfast_cursor LIMIT 1"};
 inline const SqlStatement kTakeOver{
     "take_over", "UPDATE holdfast_cursor SET epoch = $2::bigint, owner = $3::uuid, updated_at = now() WHERE sink = $1"};
 inline const SqlStatement kMoveCursor{

@@ -28,6 +28,20 @@ std::optional<std::int64_t> ms(const std::optional<WallTime>& time) {
   return time ? std::optional<std::int64_t>(to_ms(*time)) : std::nullopt;
 }
 
+const SqlStatement& load_statement(RowOfLoad how) {
+  switch (how) {
+    case RowOfLoad::add:
+      return kAddItem;
+    case RowOfLoad::adopt:
+      return kAdoptItem;
+    case RowOfLoad::restart:
+      return kRestartItem;
+    case RowOfLoad::next_version:
+      return kNextVersion;
+  }
+  CHECK(false);
+}
+
 /// Counts rows by item: what a statement should have written and what it says that it did.
 class RowCount {
  public:
@@ -92,6 +106,12 @@ Result<CursorRow> PostgresTables::lock_cursor() {
 Result<void> PostgresTables::make_cursor(const std::string& owner) {
   HOLDFAST_TRY(run(kMakeCursor, {sink_, owner}));
   return {};
+}
+
+Result<std::string> PostgresTables::sink_of_tables() {
+  const auto found = run(kSinkOfTables, {});
+  if (!found) return found.error();
+  return found->rows.empty() ? std::string() : found->rows.front().at(0).value_or("");
 }
 
 Result<void> PostgresTables::take_over(Epoch epoch, const std::string& owner) {
@@ -206,8 +226,8 @@ Result<ItemRow> PostgresTables::lock_item(const std::string& item_id) {
   return row;
 }
 
-Result<void> PostgresTables::run_load(const SqlStatement& statement, const KnownItem& item, const Event& load,
-                                      std::initializer_list<std::int64_t> numbers) {
+Result<std::string> PostgresTables::load_item(RowOfLoad how, const KnownItem& item, const Event& load,
+                                              const KeptRow& kept) {
   const ItemFacts& facts = *item.facts;
   const ItemDefinition& definition = facts.definition;
   std::vector<std::string> parameters = {item.item_id,
@@ -220,40 +240,16 @@ Result<void> PostgresTables::run_load(const SqlStatement& statement, const Known
                                          text_of(to_ms(definition.opens_at)),
                                          text_of(to_ms(definition.closes_at)),
                                          text_of(to_ms(load.at))};
-  for (const std::int64_t number : numbers) parameters.push_back(text_of(number));
-  const auto done = run(statement, parameters);
+  if (how == RowOfLoad::add || how == RowOfLoad::next_version) parameters.push_back(text_of(total(load.after)));
+  if (how == RowOfLoad::restart) {
+    parameters.push_back(text_of(std::max(total(load.after) + kept.quantity_difference, kept.sold_before)));
+    parameters.push_back(text_of(kept.sold_before));
+  }
+  const auto done = try_run(load_statement(how), parameters);
   if (!done) return done.error();
-  if (done->affected == 1) return {};
+  if (!done->refused.empty() || done->affected == 1) return done->refused;
   return Error::format(ErrorCode::damaged, "the row of {} is not as it was: somebody changed it",
                        outside_text(facts.name));
-}
-
-Result<void> PostgresTables::add_item(const KnownItem& item, const Event& load) {
-  return run_load(kAddItem, item, load, {total(load.after)});
-}
-Result<void> PostgresTables::adopt_item(const KnownItem& item, const Event& load) {
-  return run_load(kAdoptItem, item, load, {});
-}
-Result<void> PostgresTables::restart_item(const KnownItem& item, const Event& load, const KeptRow& kept) {
-  const std::int64_t quantity = std::max(total(load.after) + kept.quantity_difference, kept.sold_before);
-  return run_load(kRestartItem, item, load, {quantity, kept.sold_before});
-}
-Result<void> PostgresTables::next_version(const KnownItem& item, const Event& load) {
-  return run_load(kNextVersion, item, load, {total(load.after)});
-}
-
-Result<void> PostgresTables::describe_items(std::span<const KnownItem* const> items) {
-  if (items.empty()) return {};
-  SqlRows<10> rows;
-  for (const KnownItem* item : items) {
-    const ItemFacts& facts = *item->facts;
-    const ItemDefinition& definition = facts.definition;
-    rows.add(item->item_id, facts.version.value(), item->sequence.value(), state_text(facts), definition.price,
-             outside_text(definition.currency), outside_text(definition.sale), outside_text(definition.product),
-             to_ms(definition.opens_at), to_ms(definition.closes_at));
-  }
-  HOLDFAST_TRY(run(kDescribeItems, rows.parameters()));
-  return {};
 }
 
 Result<WriteResult> PostgresTables::update_orders(std::span<const OrderChange> changes, const KnownItems& known) {
@@ -290,6 +286,26 @@ Result<WriteResult> PostgresTables::insert_orders(std::span<const OrderChange> c
   const auto answer = try_run(kInsertOrders, rows.parameters());
   if (!answer) return answer.error();
   return count.compare(*answer);
+}
+
+Result<WriteResult> PostgresTables::describe_items(std::span<const ItemSum> items, const KnownItems& known) {
+  SqlRows<10> rows;
+  bool any = false;
+  for (const ItemSum& sum : items) {
+    if (!sum.described) continue;
+    any = true;
+    const ItemFacts& facts = *sum.item;
+    const ItemDefinition& definition = facts.definition;
+    rows.add(known.at(facts.number).item_id, facts.version.value(), sum.last.value(), state_text(facts),
+             definition.price, outside_text(definition.currency), outside_text(definition.sale),
+             outside_text(definition.product), to_ms(definition.opens_at), to_ms(definition.closes_at));
+  }
+  WriteResult result;
+  if (!any) return result;
+  const auto answer = try_run(kDescribeItems, rows.parameters());
+  if (!answer) return answer.error();
+  result.refused = answer->refused;
+  return result;
 }
 
 Result<WriteResult> PostgresTables::sum_items(std::span<const ItemSum> items, const KnownItems& known) {

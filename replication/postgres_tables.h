@@ -26,6 +26,14 @@ struct WriteResult {
   bool fits() const noexcept { return unfit.empty() && refused.empty(); }
 };
 
+/// What a LOAD does to the row of flash_sale_item.
+enum class RowOfLoad : std::uint8_t {
+  add,
+  adopt,         // a person's: keeps quantity and sold as they are
+  restart,       // one that was put aside (postgres_start.h)
+  next_version,  // the totals of the version before go to the history
+};
+
 /// How the row of flash_sale_item stands before a LOAD.
 struct ItemRow {
   bool there = false;
@@ -53,7 +61,10 @@ class PostgresTables {
   // The cursor.
   /// Locks it until the transaction ends.
   Result<CursorRow> lock_cursor();
+  /// Unless the tables are another sink's.
   Result<void> make_cursor(const std::string& owner);
+  /// The sink that has them; empty: none.
+  Result<std::string> sink_of_tables();
   Result<void> take_over(Epoch epoch, const std::string& owner);
   /// Whatever it was; in the audit table, too.
   Result<void> put_cursor(const Cursor& cursor, const std::string& owner);
@@ -77,19 +88,14 @@ class PostgresTables {
   /// An item that was refused has a row now. REQUIRES: its row is written.
   Result<void> claim(const KnownItem& item);
   Result<ItemRow> lock_item(const std::string& item_id);
-  Result<void> add_item(const KnownItem& item, const Event& load);
-  /// Keeps quantity and sold as people have them.
-  Result<void> adopt_item(const KnownItem& item, const Event& load);
-  /// Of a row that was put aside.
-  Result<void> restart_item(const KnownItem& item, const Event& load, const KeptRow& kept);
-  /// The totals of the version before go to the history.
-  Result<void> next_version(const KnownItem& item, const Event& load);
-  /// State and definition of items, and their sequence; rows that are gone are passed over.
-  Result<void> describe_items(std::span<const KnownItem* const> items);
+  /// What the database says against the row, after which only a savepoint helps; empty: it is there. `kept`: of a restart.
+  Result<std::string> load_item(RowOfLoad how, const KnownItem& item, const Event& load, const KeptRow& kept);
 
   // Rows of a fold. `known`: of all its items.
   Result<WriteResult> update_orders(std::span<const OrderChange> changes, const KnownItems& known);
   Result<WriteResult> insert_orders(std::span<const OrderChange> changes, const KnownItems& known);
+  /// State and definition of those that are described, and their sequence; rows that are gone are passed over.
+  Result<WriteResult> describe_items(std::span<const ItemSum> items, const KnownItems& known);
   Result<WriteResult> sum_items(std::span<const ItemSum> items, const KnownItems& known);
 
   // The journal.
@@ -101,9 +107,6 @@ class PostgresTables {
  private:
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
-  /// `numbers`: parameters beyond what the item is.
-  Result<void> run_load(const SqlStatement& statement, const KnownItem& item, const Event& load,
-                        std::initializer_list<std::int64_t> numbers);
   std::vector<std::string> journal_columns(std::span<const Event> events) const;
 
   PostgresConnection& connection_;

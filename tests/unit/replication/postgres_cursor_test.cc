@@ -256,3 +256,20 @@ TEST_CASE(
           expected);
   }
 }
+
+TEST_CASE("postgres_cursor: the tables are one sink's, and another one is told whose they are") {
+  Filled bench;
+  const std::string before = everything(bench);
+  auto other = make_postgres_sink({"shop", database_url(), false});
+  const auto opened = other->open();
+  REQUIRE(!opened);
+  CHECK(opened.error().code() == ErrorCode::foreign);
+  CHECK(has(std::string(opened.error().text()), "those of sink postgres"));
+  const auto adopted = other->adopt(LogRange{bench.log.log, Lsn(1), Lsn(5)});
+  REQUIRE(!adopted);
+  CHECK(adopted.error().code() == ErrorCode::foreign);
+  CHECK(everything(bench) == before);
+  CHECK(bench.rows("SELECT sink FROM holdfast_cursor") == "postgres");
+  bench.log.reserve(*bench.item, 3, "w");
+  CHECK(bench.flush() == "");
+}
