@@ -1,9 +1,11 @@
 #include "tools/relay_arguments.h"
 
 #include "replication/file_sink.h"
+#include "replication/postgres_connection.h"
 #include "replication/postgres_sink.h"
 #include "storage/sinks_format.h"
 #include "tools/kafka_property.h"
+#include "tools/resp_client.h"
 
 #include <fmt/format.h>
 
@@ -75,6 +77,7 @@ Result<std::unique_ptr<EventSink>> make_sink(const RelayArguments& arguments, co
 }  // namespace
 
 Result<std::vector<NamedSink>> make_sinks(const RelayArguments& arguments) {
+  HOLDFAST_TRY(check_server(arguments.from));
   std::vector<NamedSink> sinks;
   std::set<std::string> names;
   for (const std::string& text : arguments.sinks) {
@@ -84,6 +87,7 @@ Result<std::vector<NamedSink>> make_sinks(const RelayArguments& arguments) {
       return Error::format(ErrorCode::bad_option, "--sink: two are called {}; give one a name by KIND:NAME=TARGET",
                            words->name);
     }
+    if (words->kind == "postgres") HOLDFAST_TRY(PostgresConnection::check_url(words->target));
     auto sink = make_sink(arguments, *words);
     if (!sink) return sink.error();
     sinks.push_back({words->name, std::move(*sink)});

@@ -29,7 +29,7 @@ struct NamedSink {
   std::unique_ptr<EventSink> sink;
 };
 
-/// One for each --sink, in their order. Errors: bad_option.
+/// One for each --sink, in their order. Errors: bad_option, also for a --from or a url that cannot be read.
 Result<std::vector<NamedSink>> make_sinks(const RelayArguments& arguments);
 
 /// Says what is wrong; the exit status.

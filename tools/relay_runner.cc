@@ -1,5 +1,7 @@
 #include "tools/relay_runner.h"
 
+#include "replication/limits.h"
+
 #include <fmt/format.h>
 #include <pthread.h>
 
@@ -46,6 +48,14 @@ class RelayRunner::Worker {
     wake_.notify_all();
   }
 
+  /// Waits for the end; cuts the sink off when that takes longer. REQUIRES: told to end.
+  void end_by(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    if (!thread_.joinable() || wake_.wait_until(lock, deadline, [this] { return ended_; })) return;
+    say(sink_.name, "does not end by itself and is cut off; the next relay finds out what came of its last batch");
+    sink_.sink->interrupt();
+  }
+
   NamedStatus status() const {
     const std::lock_guard lock(mutex_);
     return {sink_.name, published_};
@@ -62,6 +72,9 @@ class RelayRunner::Worker {
       published_ = feed_.status();
       if (pause > Millis(0)) wake_.wait_for(lock, pause, [this] { return ending_; });
     }
+    ended_ = true;
+    wake_.notify_all();
+    lock.unlock();
     if (feed_.over()) on_end_();
   }
 
@@ -92,6 +105,7 @@ class RelayRunner::Worker {
   mutable std::mutex mutex_;  // of the members below
   std::condition_variable wake_;
   bool ending_ = false;
+  bool ended_ = false;
   FeedStatus published_;
   std::thread thread_;
 };
@@ -106,6 +120,8 @@ void RelayRunner::start() {
 
 RelayRunner::~RelayRunner() {
   for (const auto& worker : workers_) worker->tell_to_end();
+  const auto deadline = std::chrono::steady_clock::now() + kEndTime;
+  for (const auto& worker : workers_) worker->end_by(deadline);
 }
 
 std::vector<NamedStatus> RelayRunner::statuses() const {

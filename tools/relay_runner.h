@@ -24,7 +24,7 @@ class RelayRunner {
  public:
   /// `on_end` is called by a sink's thread when it will do nothing more.
   RelayRunner(std::vector<RelaySink> sinks, void (*on_end)());
-  /// Ends them: each finishes what it is doing.
+  /// Ends them: each finishes what it is doing. One that has not after kEndTime is cut off.
   ~RelayRunner();
   RelayRunner(const RelayRunner&) = delete;
   RelayRunner& operator=(const RelayRunner&) = delete;

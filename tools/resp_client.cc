@@ -52,12 +52,17 @@ int connect_to(const addrinfo& address, std::chrono::seconds timeout) {
 
 }  // namespace
 
+Result<void> check_server(const std::string& server) {
+  std::string host, port;
+  if (split_server(server, host, port)) return {};
+  return Error::format(ErrorCode::bad_option, "the server '{}' is not HOST:PORT", Echo(server).text());
+}
+
 Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& server, std::chrono::seconds timeout,
                                                         const Credentials& credentials) {
+  HOLDFAST_TRY(check_server(server));
   std::string host, port;
-  if (!split_server(server, host, port)) {
-    return Error::format(ErrorCode::bad_option, "the server '{}' is not HOST:PORT", Echo(server).text());
-  }
+  split_server(server, host, port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;

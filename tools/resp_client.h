@@ -10,6 +10,9 @@
 
 namespace holdfast {
 
+/// Whether it is HOST:PORT. Errors: bad_option.
+Result<void> check_server(const std::string& server);
+
 class RespClient {
  public:
   /// `server` is HOST:PORT, HOST a name or an address ([::1]:7379 for IPv6). Speaks RESP3, as the user of `credentials`

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "services"))
 from cases import arguments, run_cases  # noqa: E402
@@ -195,6 +196,34 @@ def deadlocks_and_locks_that_take_too_long(programs, folder):
         server.stop()
 
 
+def ended_while_the_database_hangs(programs, folder):
+    with Postgres() as database:
+        server = ready(programs, folder)
+        relay = begun(programs, folder, database, server)
+        with Busy(server, pause=PACE):
+            for stopped in ("backend", "all", "backend"):
+                goes_on(database, relay)
+                found = database.run("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast-relay'")
+                hung = [int(pid) for pid, in found] if stopped == "backend" else [database.process.pid, *database.children()]
+                for pid in hung:
+                    os.kill(pid, signal.SIGSTOP)
+                try:
+                    # The relay waits for an answer now, or will at its next batch.
+                    threading.Event().wait(1)
+                    began = time.monotonic()
+                    relay.process.terminate()
+                    status = relay.wait(30)
+                    took = time.monotonic() - began
+                    check(status == 0 and took < 10, "SIGTERM ends it", stopped, status, took, relay.output()[-500:])
+                    check("is cut off" in relay.output(), "it says so", stopped, took, relay.output()[-500:])
+                finally:
+                    for pid in hung:
+                        os.kill(pid, signal.SIGCONT)
+                relay = Relay(programs.relay, folder, server, f"postgres={database.url()}")
+        whole(server, database, relay)
+        server.stop()
+
+
 def a_server_killed_under_load(programs, folder):
     with Postgres() as database:
         server = AgainServer(programs.server, folder, shim=programs.shim, undo=programs.undo)
@@ -208,7 +237,8 @@ def a_server_killed_under_load(programs, folder):
         server.stop()
 
 
-CASES = [cut_around_a_commit, a_database_that_is_away, killed_in_the_middle_of_a_commit, a_disk_that_is_full, restored_from_a_backup_of_before, deadlocks_and_locks_that_take_too_long, a_server_killed_under_load]
+CASES = [cut_around_a_commit, a_database_that_is_away, killed_in_the_middle_of_a_commit, a_disk_that_is_full, restored_from_a_backup_of_before, deadlocks_and_locks_that_take_too_long,
+         ended_while_the_database_hangs, a_server_killed_under_load]
 
 
 def main():

@@ -4,6 +4,7 @@
 usage: relay_parked_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --only lowered
 """
 import os
+import subprocess
 import urllib.request
 
 from cases import arguments, run_cases
@@ -92,15 +93,21 @@ def a_user_that_is_no_number(programs, folder):
 
 
 def rows_of_items_that_people_made(programs, folder):
-    for flags in ((), ("--existing-items",)):
+    for flags, default in (((), " DEFAULT ''"), (("--existing-items",), "")):
         with Postgres() as database:
-            database.run("CREATE TABLE flash_sale_item (item_id text PRIMARY KEY, quantity bigint NOT NULL, title text NOT NULL);"
+            database.run(f"CREATE TABLE flash_sale_item (item_id text PRIMARY KEY, quantity bigint NOT NULL, title text NOT NULL{default});"
                          "INSERT INTO flash_sale_item VALUES ('item:1', 70, 'a shoe')")
             below = os.path.join(folder, "existing" if flags else "foreign")
             os.mkdir(below)
             server, relay = begun(programs, below, database, flags=flags)
             ask_all(server, [("ITEM", "CREATE", "item:1", "STOCK", 100, "PRICE", 995, "CURRENCY", "EUR"), *reserve("item:1", range(1, 11))])
             caught_up(server, database, relay)
+            if flags:
+                # Only people can make such a row, and of this item nobody did; that one waits for them, and the others do not.
+                ask_all(server, [("ITEM", "CREATE", "item:2", "STOCK", 5), *reserve("item:2", [50]), *reserve("item:1", [])])
+                caught_up(server, database, relay)
+                check(parked(database) == {50: "refused"} and relay.output().count("ALARM") == 1, "what has no row", parked(database), relay.output())
+                database.run("UPDATE holdfast_parked SET state = 'cancelled'")
             row = database.run("SELECT quantity, sold, version, price, title FROM flash_sale_item")
             if flags:
                 check(row == [["70", "10", "1", "995", "a shoe"]] and not parked(database), "it is taken over with its quantity", row)
@@ -108,6 +115,61 @@ def rows_of_items_that_people_made(programs, folder):
                 check(row == [["70", "0", None, None, "a shoe"]] and set(parked(database).values()) == {"foreign_row"}, "it is left alone", row)
             relay.stop()
             server.stop()
+
+
+def what_the_database_refuses_by_itself(programs, folder):
+    with Postgres() as database:
+        server, relay = begun(programs, folder, database)
+        until(lambda: "running" in relay.output(), "it works", relay.output)
+        database.run("ALTER TABLE flash_sale_order ADD CONSTRAINT no_seven CHECK (user_id <> '7'), ALTER user_id TYPE varchar(8)")
+        ask_all(server, [("ITEM", "CREATE", f"item:{each}", "STOCK", 100) for each in (1, 2)] + reserve("item:1", range(1, 21)) + reserve("item:2", range(101, 121)))
+        ask_all(server, [("RESERVE", "item:1", "much-too-long", "ID", id_of(30)), ("CONFIRM", "item:1", 7, "ID", id_of(7)), ("CONFIRM", "item:1", 8, "ID", id_of(8))])
+        caught_up(server, database, relay)
+        check(parked(database) == {7: "refused", 30: "refused"}, "the two, with a reason of their own", parked(database))
+        details = database.run("SELECT detail FROM holdfast_parked ORDER BY key")
+        check("no_seven" in details[0][0] and "too long" in details[1][0], "in the database's words", details)
+        check(database.run("SELECT sold FROM flash_sale_item ORDER BY item_id") == [["19"], ["20"]], "the others flow")
+        check(audit(database) == [] and relay.output().count("ALARM") == 1, "one alarm", relay.output())
+        until(lambda: sinks_of(server, "item:1", 7)[1] == {"postgres": b"parked"}, "the server is told", lambda: sinks_of(server, "item:1", 7))
+        relay.stop()
+        server.stop()
+
+
+def two_sinks_for_the_same_tables(programs, folder):
+    with Postgres() as database:
+        server, relay = begun(programs, folder, database)
+        ask_all(server, [("ITEM", "CREATE", "item:1", "STOCK", 100), *reserve("item:1", [1])])
+        caught_up(server, database, relay)
+        other = Relay(programs.relay, folder, server, f"postgres:shop={database.url()}")
+        check(other.wait() == 1 and "the tables are those of sink postgres" in other.output(), "it says whose they are", other.output())
+        ask_all(server, reserve("item:1", [2]))
+        caught_up(server, database, relay)
+        check(database.run("SELECT sink, epoch FROM holdfast_cursor") == [["postgres", "1"]], "nothing changed")
+        with Connection(server.address) as connection:
+            sinks = as_map(connection.ask("LOG", "SINKS"))["sinks"]
+        check([as_map(each)["name"] for each in sinks] == [b"postgres"], "the server keeps its log for one", sinks)
+        relay.stop()
+        # Two that begin at the same time with empty tables: one has them.
+        database.run("CREATE DATABASE empty")
+        url = database.url("empty")
+        done = subprocess.run([programs.relay, "migrate", "--postgres", url], capture_output=True, text=True, timeout=60)
+        check(done.returncode == 0, "tables", done.stderr)
+        both = Relay(programs.relay, folder, server, f"postgres:a={url}", f"postgres:b={url}")
+        until(lambda: "stopped: the tables are those of sink" in both.output() and "running" in both.output(), "one of them", both.output)
+        both.stop()
+        server.stop()
+
+
+def what_is_wrong_on_the_command_line(programs, folder):
+    for flags, wanted in ((("--from", "nowhere"), "not HOST:PORT"), (("--from", "localhost:99999"), "not HOST:PORT"),
+                          (("--sink", "postgres=nonsense"), "cannot be read"), (("--sink", "postgres=host=db prot=5432"), "prot"),
+                          (("--sink", "postgres=host=db port=54321x"), "port=54321x"), (("--sink", "postgres=host=db sslmode=no"), "sslmode=no"),
+                          (("--sink", "postgres=host=db password=secret"), "passfile")):
+        words = [programs.relay, "--metrics-port", "0", *flags]
+        if "--sink" not in flags:
+            words += ["--sink", f"file={folder}/orders.jsonl"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        check(done.returncode == 2 and wanted in done.stderr, "exit status 2, and why", flags, done.returncode, done.stderr)
 
 
 def what_is_wrong_at_the_start_is_said(programs, folder):
@@ -120,11 +182,15 @@ def what_is_wrong_at_the_start_is_said(programs, folder):
         for repair, wanted in (("SELECT 1", "GRANT SELECT, INSERT, UPDATE ON flash_sale_item TO relay"),
                                ("GRANT UPDATE ON flash_sale_item TO relay; ALTER TABLE flash_sale_item DROP CONSTRAINT flash_sale_item_sold", "flash_sale_item_sold of the schema is gone"),
                                ("ALTER TABLE flash_sale_item ADD CONSTRAINT flash_sale_item_sold CHECK (0 <= sold AND sold <= quantity); DROP INDEX flash_sale_order_live",
-                                "flash_sale_order_live of the schema is gone")):
+                                "flash_sale_order_live of the schema is gone"),
+                               ("CREATE UNIQUE INDEX flash_sale_order_live ON flash_sale_order (item_id, version, user_id) WHERE exclusive AND status IN ('PENDING', 'PAID');"
+                                "ALTER TABLE flash_sale_order ADD who text NOT NULL", "flash_sale_order wants a value for who"),
+                               ("ALTER TABLE flash_sale_order DROP who, ALTER lsn TYPE text", "flash_sale_order is not as deploy/postgres makes it"),
+                               ("ALTER TABLE flash_sale_order DROP lsn", 'column "lsn" of relation "flash_sale_order" does not exist')):
             database.run(repair)
             relay = Relay(programs.relay, folder, server, said)
             check(relay.wait() == 1 and wanted in relay.output(), "it says what to do", wanted, relay.output())
-        database.run("CREATE UNIQUE INDEX flash_sale_order_live ON flash_sale_order (item_id, version, user_id) WHERE exclusive AND status IN ('PENDING', 'PAID')")
+        database.run("ALTER TABLE flash_sale_order ADD lsn bigint NOT NULL")
         relay = Relay(programs.relay, folder, server, said)
         ask_all(server, [("ITEM", "CREATE", "item:1", "STOCK", 10), *reserve("item:1", [1])])
         caught_up(server, database, relay)
@@ -132,7 +198,8 @@ def what_is_wrong_at_the_start_is_said(programs, folder):
         server.stop()
 
 
-CASES = [a_quantity_that_was_lowered_by_hand, a_user_that_is_no_number, rows_of_items_that_people_made, what_is_wrong_at_the_start_is_said]
+CASES = [a_quantity_that_was_lowered_by_hand, a_user_that_is_no_number, rows_of_items_that_people_made, what_the_database_refuses_by_itself,
+         two_sinks_for_the_same_tables, what_is_wrong_on_the_command_line, what_is_wrong_at_the_start_is_said]
 
 
 def main():
