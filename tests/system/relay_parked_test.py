@@ -185,7 +185,7 @@ def what_is_wrong_at_the_start_is_said(programs, folder):
                                 "flash_sale_order_live of the schema is gone"),
                                ("CREATE UNIQUE INDEX flash_sale_order_live ON flash_sale_order (item_id, version, user_id) WHERE exclusive AND status IN ('PENDING', 'PAID');"
                                 "ALTER TABLE flash_sale_order ADD who text NOT NULL", "flash_sale_order wants a value for who"),
-                               ("ALTER TABLE flash_sale_order DROP who, ALTER lsn TYPE text", "flash_sale_order is not as deploy/postgres makes it"),
+                               ("ALTER TABLE flash_sale_order DROP who, ALTER lsn TYPE boolean USING true", "flash_sale_order is not as deploy/postgres makes it"),
                                ("ALTER TABLE flash_sale_order DROP lsn", 'column "lsn" of relation "flash_sale_order" does not exist')):
             database.run(repair)
             relay = Relay(programs.relay, folder, server, said)
