@@ -37,7 +37,8 @@ const KnownItem& KnownItems::at(ItemNumber number) const {
 std::vector<const KnownItem*> KnownItems::without_place() const {
   std::vector<const KnownItem*> found;
   for (const auto& [number, item] : items_) {
-    if (item.refused == reason_name(ParkReason::foreign_row) && !item.facts->dropped) found.push_back(&item);
+    const bool kept_out = !item.refused.empty() && item.refused != reason_name(ParkReason::bad_id);
+    if (kept_out && !item.facts->dropped) found.push_back(&item);
   }
   return found;
 }

@@ -30,7 +30,7 @@ class KnownItems {
   const KnownItem& at(ItemNumber number) const;
   bool has(ItemNumber number) const { return items_.contains(number); }
 
-  /// Those that may have a row as soon as whatever is in its place is gone.
+  /// Those that may have a row as soon as what keeps it out is gone: another row, or a constraint.
   std::vector<const KnownItem*> without_place() const;
 
   /// Takes the events in turn: sequences without a gap, totals, facts. Items of LOADs must be known, at sequence 0. An

@@ -18,7 +18,7 @@ struct Observation {
   std::optional<OrderStatus> from;  // log: before it; nothing: RESERVE
   std::int64_t quantity = 0;
   std::uint64_t digest = 0;  // log, journal: of all that a journal's row says
-  OrderTerms terms;          // order: all of them; log, journal: of RESERVE and EXTEND; snapshot: exclusive
+  OrderTerms terms;          // order: all of them; log, journal: of RESERVE, RESUME, EXTEND; snapshot: exclusive
   std::string user;          // outside text
 
   bool of_item() const noexcept { return !id; }

@@ -16,8 +16,8 @@ std::uint64_t offer_digest(std::optional<std::int64_t> price, std::optional<std:
 
 OrderTermSet told_by(std::string_view event) {
   if (event == "RESERVE") return {OrderTerm::exclusive, OrderTerm::reserved_at, OrderTerm::expires_at};
-  if (event == "EXTEND") return {OrderTerm::expires_at};
   if (event == "RESUME") return {OrderTerm::exclusive};
+  if (event == "EXTEND") return {OrderTerm::expires_at};
   return {};
 }
 

@@ -79,7 +79,12 @@ Result<void> PostgresBatch::begin_item(const StartItem& item, WallTime at) {
   load.change = ItemChange{ItemEvent::load, false, 0, {}, {}};
   HOLDFAST_TRY(this->load(load, item.sequence));
   const KnownItem& known = known_.at(item.facts->number);
-  return known.refused.empty() ? describe(known, at) : Result<void>();
+  if (!known.refused.empty()) return {};
+  const auto described = describe(known, at);
+  if (!described) return described.error();
+  if (described->fits()) return {};
+  return Error::format(ErrorCode::unsupported, "the row of {}: {}", outside_text(item.facts->name),
+                       described->refusal.detail);
 }
 
 Result<void> PostgresBatch::begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at) {
@@ -179,7 +184,8 @@ Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
 }
 
 Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
-  KnownItem item = known_.at(number);
+  const KnownItem before = known_.at(number);
+  KnownItem item = before;
   item.item_id = outside_item_id(tables_.ids(), item.facts->name).value();
   item.refused.clear();
   Event load;
@@ -192,19 +198,17 @@ Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
   if (!item.refused.empty()) return false;
   HOLDFAST_TRY(tables_.claim(item));
   known_.put(std::move(item));
-  HOLDFAST_TRY(describe(known_.at(number), at));
-  return true;
+  const auto described = describe(known_.at(number), at);
+  if (!described) return described.error();
+  if (!described->fits()) known_.put(before);
+  return described->fits();
 }
 
 /// REQUIRES: it has a row.
-Result<void> PostgresBatch::describe(const KnownItem& item, WallTime at) {
+Result<Trial> PostgresBatch::describe(const KnownItem& item, WallTime at) {
   OrderFold fold;
   fold.items.push_back({item.facts, 0, 0, item.sequence, at, true});
-  const auto trial = fold_.write(fold, known_);
-  if (!trial) return trial.error();
-  if (trial->fits()) return {};
-  return Error::format(ErrorCode::unsupported, "the row of {}: {}", outside_text(item.facts->name),
-                       trial->refusal.detail);
+  return fold_.write(fold, known_);
 }
 
 KeptRow PostgresBatch::kept(const KnownItem& item) const {

@@ -33,8 +33,8 @@ class PostgresBatch {
   /// REQUIRES: the item was begun.
   Result<void> begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at);
 
-  /// Gives an item its row that had none since another one was in its place; whether it has it now. REQUIRES: one of
-  /// KnownItems::without_place().
+  /// Gives an item its row that had none since something kept it out; whether it has it now, else what was written must be
+  /// taken back. REQUIRES: one of KnownItems::without_place().
   Result<bool> claim(ItemNumber number, WallTime at);
 
   SinkFigures figures() const noexcept { return {chains_.parked(), chains_.resolved(), singly_, 0}; }
@@ -51,7 +51,7 @@ class PostgresBatch {
   Result<void> load(const Event& event, Sequence begins);
   Result<void> write_loaded(KnownItem& item, const Event& event);
   KeptRow kept(const KnownItem& item) const;
-  Result<void> describe(const KnownItem& item, WallTime at);
+  Result<Trial> describe(const KnownItem& item, WallTime at);
   Result<std::optional<RowOfLoad>> row_of_load(const KnownItem& item, bool is_new);
 
   // What the tables begin with.

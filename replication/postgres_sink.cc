@@ -65,6 +65,7 @@ class PostgresSink final : public EventSink {
   std::optional<PostgresTables> tables_;
   KnownItems known_;
   SinkFigures figures_;
+  ItemNumber tried_last_;         // of those that are kept out
   std::set<ItemNumber> alarmed_;  // items of which something is parked, and somebody was told
   std::vector<std::string> alarms_;
   Cursor cursor_;  // epoch none: never taken over
@@ -236,20 +237,22 @@ Result<void> PostgresSink::look_at_parked() {
   return {};
 }
 
-/// Rows of items whose place was taken, and is not any more. What is parked of them stays so for a person.
+/// Rows of items that something kept out, and does not any more. What is parked of them stays so for a person.
 Result<void> PostgresSink::claim_places() {
   const auto waiting = known_.without_place();
   if (waiting.empty()) return {};
-  const auto free = tables_->free_places(waiting, settings_.existing_items);
+  const auto free = tables_->free_places(waiting, settings_.existing_items, tried_last_);
   if (!free) return free.error();
+  if (!free->empty()) tried_last_ = free->back().first;
   PostgresBatch writer(*connection_, *tables_, known_, false, settings_.existing_items);
   for (const auto& [number, at] : *free) {
+    HOLDFAST_TRY(connection_->execute("SAVEPOINT claim"));
     const auto claimed = writer.claim(number, at);
     if (!claimed) return claimed.error();
+    HOLDFAST_TRY(connection_->execute(*claimed ? "RELEASE SAVEPOINT claim" : "ROLLBACK TO SAVEPOINT claim"));
     if (!*claimed) continue;
     const ItemFacts& item = *known_.at(number).facts;
-    const AuditNote note{"claim item", outside_text(item.name), item.version.value(), "", "",
-                         "",           "its place was taken"};
+    const AuditNote note{"claim item", outside_text(item.name), item.version.value(), "", "", "", "it was kept out"};
     HOLDFAST_TRY(note_audit(*connection_, std::span(&note, 1)));
   }
   return {};

@@ -69,7 +69,7 @@ inline const SqlStatement kFreePlaces{
     "item_id)"
     " LEFT JOIN flash_sale_item i ON i.item_id = u.item_id WHERE i.item_id IS NULL OR ($3::boolean AND i.version IS "
     "NULL)"
-    " OR i.version = 0 ORDER BY u.number LIMIT $4::bigint"};
+    " OR i.version = 0 ORDER BY u.number <= $5::bigint, u.number LIMIT $4::bigint"};
 inline const SqlStatement kClaim{
     "claim_item",
     "UPDATE holdfast_item SET item_id = $2::{{id}}, refused = NULL,"

@@ -189,7 +189,7 @@ Result<void> PostgresTables::save_known(std::span<const KnownItem* const> items)
 }
 
 Result<std::vector<std::pair<ItemNumber, WallTime>>> PostgresTables::free_places(
-    std::span<const KnownItem* const> items, bool existing_items) {
+    std::span<const KnownItem* const> items, bool existing_items, ItemNumber after) {
   SqlRows<2> rows;
   for (const KnownItem* item : items) {
     rows.add(item->facts->number.value(), outside_item_id(ids_, item->facts->name).value());
@@ -197,6 +197,7 @@ Result<std::vector<std::pair<ItemNumber, WallTime>>> PostgresTables::free_places
   auto parameters = rows.parameters();
   parameters.emplace_back(existing_items ? "t" : "f");
   parameters.push_back(text_of(std::uint64_t{kClaimsAtOnce}));
+  parameters.push_back(text_of(after.value()));
   const auto found = run(kFreePlaces, parameters);
   if (!found) return found.error();
   std::vector<std::pair<ItemNumber, WallTime>> free;

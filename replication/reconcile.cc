@@ -281,9 +281,9 @@ void Reconcile::finish_item(ReconcileItem& item) {
     out_.add(std::move(found));
   }
   if (item.whole) check_law(item);
-  if (item.place_taken && item.live) {
+  if (!item.kept_out.empty() && item.live) {
     Difference found = difference(DifferenceKind::item, item);
-    found.tables = "a row in its place that is not Holdfast's; all of it is parked";
+    found.tables = fmt::format("no row, {}; all of it is parked", item.kept_out);
     found.server = fmt::format("version {}", item.facts->version.value());
     out_.add(std::move(found));
   }

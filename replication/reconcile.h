@@ -6,8 +6,9 @@
 // the snapshot, else the first later change, else, for what the server has forgotten, the journal. Of what is parked, the
 // row should be as it was before that began.
 //
-// What an order says beside that, its terms, is what RESERVE and the last EXTEND said: by the log, else by the journal. Orders
-// that the tables began with have theirs from a snapshot, whose clock is not the log's: of these only what came later counts.
+// What an order says beside that, its terms, is what RESERVE and the last RESUME and EXTEND said: by the log, else by the
+// journal. Orders that the tables began with have theirs from a snapshot, whose clock is not the log's: of these only what
+// came later counts.
 #pragma once
 
 #include "replication/difference.h"

@@ -25,9 +25,9 @@ struct ItemRowFound {
 struct ReconcileItem {
   // holdfast_item: what the tables are to show.
   ItemFactsPointer facts;
-  std::string item;          // outside text
-  std::string item_id;       // empty when it is refused
-  bool place_taken = false;  // it is, since a row that is not Holdfast's is in its place
+  std::string item;      // outside text
+  std::string item_id;   // empty when it is refused
+  std::string kept_out;  // why it is refused, where that can change: foreign_row, refused: and what the database said
   bool live = false;
   Sequence sequence;  // the tables have everything through here
   Sequence begins;    // and the journal what is after this

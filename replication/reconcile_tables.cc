@@ -20,7 +20,7 @@ const SqlStatement kCursors{"cursors", "SELECT sink, log_id::text, lsn, epoch, m
 const SqlStatement kLockOut{"lock_out", "SELECT pg_try_advisory_lock(hashtextextended('holdfast-reconcile', 0))"};
 constexpr const char* kItems =
     "SELECT k.item, k.item_id::text, k.live, k.sequence, k.begins, k.facts::text, i.version, i.quantity, i.sold,"
-    " k.sold_before, k.refused = 'foreign_row'"
+    " k.sold_before, nullif(k.refused, 'bad_id')"
     " FROM holdfast_item k LEFT JOIN flash_sale_item i ON i.item_id = k.item_id";
 constexpr const char* kForeignItems =
     "SELECT i.item_id::text, i.version FROM flash_sale_item i WHERE i.version IS NOT NULL"
@@ -173,7 +173,7 @@ Result<void> ReconcileTables::read_items(Differences& out) {
     item.sequence = Sequence(unsigned_in(row, 3));
     item.begins = Sequence(unsigned_in(row, 4));
     item.sold = number_in(row, 9);
-    item.place_taken = row.at(10) == "t";
+    item.kept_out = row.at(10).value_or("");
     if (row.at(6)) item.row = ItemRowFound{ItemVersion(unsigned_in(row, 6)), number_in(row, 7), number_in(row, 8)};
     items_.insert_or_assign((*facts)->number.value(), std::move(item));
     return {};

@@ -217,6 +217,13 @@ def what_is_parked_is_no_difference(programs, folder):
     shop.ctl("parked", "cancel", "item:1", id_of(60), "--unit", "write-off")
     shop.ctl("parked", "cancel", "item:1", id_of(61), "--unit", "return")
     check(reconcile(shop, status=0)[0] == {} and audit(shop.database) == [], "cancelled is none either")
+    # One that was resumed when its user might have several is exclusive no more.
+    shop.database.run("UPDATE flash_sale_item SET quantity = 40 WHERE item_id = 'item:1'")
+    shop.ask(("ITEM", "SET", "item:1", "LIMIT", 3, "EXPECT", 1), ("CONFIRM", "item:1", "17", "ID", id_of(17), "RESUME"))
+    shop.caught_up()
+    check(shop.database.value(f"SELECT exclusive FROM flash_sale_order WHERE {order(17)}") == "f" and reconcile(shop, status=0)[0] == {}, "which is right")
+    shop.database.run(f"UPDATE flash_sale_order SET exclusive = true WHERE {order(17)}")
+    check(reconcile(shop, "--apply", status=0)[1] == {"terms": 1} and reconcile(shop, status=0)[0] == {}, "and mended")
     shop.stop()
 
 
@@ -317,15 +324,26 @@ def rows_that_were_there(programs, folder):
 
 
 def an_items_place_that_is_taken(programs, folder):
-    """A row that a person made stands where an item's row should: it is named until it is gone, or taken over."""
-    shop = Shop(programs, folder, before="INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('item:1', 50, 3), ('item:2', 5, 0)")
+    """A row that a person made stands where an item's row should, or a constraint refuses it: that is named until it is gone, or
+    taken over."""
+    shop = Shop(programs, folder, before="INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('item:1', 50, 3), ('item:2', 5, 0);"
+                                         "ALTER TABLE flash_sale_item ADD CONSTRAINT cheap CHECK (price < 1000)")
+    shop.ask(("ITEM", "CREATE", "item:3", "STOCK", 4, "PRICE", 2000), *reserve("item:3", [21]))
+    shop.caught_up()
+    found, _, told = reconcile(shop, status=1)
+    check(found == {"item": 1}, "what a constraint refuses is named", told["list"])
+    check("cheap" in told["list"][0]["tables"], "with its words", told["list"])
+    shop.database.run("ALTER TABLE flash_sale_item DROP CONSTRAINT cheap")
+    until(lambda: shop.database.run("SELECT quantity, sold, price FROM flash_sale_item WHERE item_id = 'item:3'") == [["4", "0", "2000"]], "the item has its row")
+    shop.ctl("parked", "retry", "item:3")
+    check(shop.orders("item:3") == {21: "PENDING"} and reconcile(shop, status=0)[0] == {}, "and what was parked", shop.orders("item:3"))
     shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 20), ("ITEM", "CREATE", "item:2", "STOCK", 9), *reserve("item:1", range(1, 5)), *reserve("item:2", [11]),
              *reserve("item:2", [12], "TTL", 500), ("CONFIRM", "item:1", "1", "ID", id_of(1)), ("RELEASE", "item:2", "11", "ID", id_of(11)), *reserve("item:2", [13]))
     until(lambda: as_map(shop.ask(("ITEM", "GET", "item:2"))[0])["reserved"] == 1, "one expires")
     shop.caught_up()
     check(shop.parked() == [1, 2, 3, 4, 13], "all of it is parked", shop.parked())
     found, mended, told = reconcile(shop, "--apply", status=1)
-    check((found, mended) == ({"item": 2}, {}) and "in its place" in told["list"][0]["tables"], "it is named", told)
+    check((found, mended) == ({"item": 2}, {}) and "no row, foreign_row" in told["list"][0]["tables"], "it is named", told)
     check("remove it, or start the relay with --existing-items" in shop.ctl("reconcile", "--repair", status=1), "and what a person can do")
     check("nothing of this item is in the tables (foreign_row)" in shop.ctl("parked", "retry", "item:1", status=1), "before that nothing helps")
     # One row goes.
@@ -347,7 +365,7 @@ def an_items_place_that_is_taken(programs, folder):
     shop.ctl("parked", "retry")
     check(shop.parked() == [] and shop.item()[1] == [50, 8] and shop.orders() == {1: "PAID", 2: "PENDING", 3: "PENDING", 4: "PENDING", 5: "PENDING"}, "all are there", shop.orders())
     check(reconcile(shop, status=0)[0] == {}, "nothing differs")
-    check(shop.database.value("SELECT count(*) FROM holdfast_audit WHERE action = 'claim item'") == "2", "it is on record")
+    check(shop.database.value("SELECT count(*) FROM holdfast_audit WHERE action = 'claim item'") == "3", "it is on record")
     shop.stop()
 
 

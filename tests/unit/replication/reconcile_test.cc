@@ -164,7 +164,7 @@ TEST_CASE("reconcile: of an item without a row all is parked, and whose place is
   Bench refused;
   refused.item().item_id.clear();
   CHECK(refused.log(3, kPending).kinds().empty());
-  refused.item().place_taken = true;
+  refused.item().kept_out = "foreign_row";
   CHECK(refused.kinds() == "item");
   refused.item().live = false;
   CHECK(refused.kinds().empty());
@@ -304,6 +304,18 @@ TEST_CASE("reconcile: an order's terms are those of its RESERVE and of its last 
   bench.item().begins = Sequence(2);
   row = terms(500, kAll);
   bench.parked(5);
+  CHECK(found_terms(bench).empty());
+}
+
+TEST_CASE("reconcile: a RESUME says anew whether an order is its user's only one") {
+  Bench bench;
+  bench.item().begins = Sequence(2);
+  bench.log(3, kPending).log(4, kExpired, kPending).log(5, kPaid, kExpired).order(5, kPaid);
+  bench.said[0].terms = terms(500, kAll);
+  bench.said[2].terms = terms(501, {OrderTerm::exclusive});
+  bench.said[3].terms = terms(500, kAll);
+  CHECK(found_terms(bench) == "mendable: not exclusive");
+  bench.said[3].terms.exclusive = false;
   CHECK(found_terms(bench).empty());
 }
 
