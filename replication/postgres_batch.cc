@@ -247,6 +247,7 @@ Result<void> PostgresBatch::write_items(const Steps& steps, std::set<ItemNumber>
   std::map<ItemNumber, Steps> by_item;
   for (const EventStep& step : steps) by_item[step.event->item->number].push_back(step);
   std::vector<Steps> items;
+  items.reserve(by_item.size());
   for (auto& [number, of_item] : by_item) items.push_back(std::move(of_item));
   HOLDFAST_TRY(by_halves(items.size(), [&](std::size_t begin, std::size_t count) {
     return write_together(std::span(items).subspan(begin, count), slow);
