@@ -7,6 +7,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace holdfast {
 namespace {
@@ -30,6 +31,20 @@ using OwnedError = Owned<rd_kafka_error_t, rd_kafka_error_destroy>;
 
 class KafkaProducer::Impl {
  public:
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  /// After a failure records may still be under way. librdkafka 2.0.2 frees the text of a fatal error twice when the answer to
+  /// one of them comes while the client is destroyed: what was not sent is dropped, and what was is waited for.
+  ~Impl() {
+    if (client_ == nullptr) return;
+    rd_kafka_purge(client_.get(), RD_KAFKA_PURGE_F_QUEUE);
+    const auto until = std::chrono::steady_clock::now() + kKafkaDrainTime;
+    while (rd_kafka_outq_len(client_.get()) > 0 && std::chrono::steady_clock::now() < until) {
+      rd_kafka_flush(client_.get(), kWaitMs);
+    }
+  }
+
   Result<void> take_over(const KafkaProducerSettings& settings, KafkaTargets targets) {
     targets_ = std::move(targets);
     auto conf = make_kafka_conf(settings.access, defaults(settings),
