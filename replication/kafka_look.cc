@@ -1,5 +1,6 @@
 #include "replication/kafka_look.h"
 
+#include "replication/kafka_owned.h"
 #include "replication/limits.h"
 
 #include <librdkafka/rdkafka.h>
@@ -15,21 +16,12 @@ using Steady = std::chrono::steady_clock;
 constexpr int kAnswerMs = static_cast<int>(kKafkaAnswerTime.count());
 constexpr int kWaitMs = 100;  // of one call, in a loop that has a bound of its own
 
-template <auto Destroy>
-struct Destroyer {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Destroy(object);
-  }
-};
-template <class T, auto Destroy>
-using Owned = std::unique_ptr<T, Destroyer<Destroy>>;
-using OwnedTopic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
-using OwnedQueue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
-using OwnedEvent = Owned<rd_kafka_event_t, rd_kafka_event_destroy>;
-using OwnedResource = Owned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
-using OwnedMessage = Owned<rd_kafka_message_t, rd_kafka_message_destroy>;
-using OwnedMetadata = Owned<const struct rd_kafka_metadata, rd_kafka_metadata_destroy>;
+using OwnedTopic = KafkaOwned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+using OwnedQueue = KafkaOwned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
+using OwnedEvent = KafkaOwned<rd_kafka_event_t, rd_kafka_event_destroy>;
+using OwnedResource = KafkaOwned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
+using OwnedMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;
+using OwnedMetadata = KafkaOwned<const struct rd_kafka_metadata, rd_kafka_metadata_destroy>;
 
 Result<KafkaHandle> make_consumer(const KafkaAccess& access, KafkaTrouble& trouble, const char* isolation) {
   auto conf = make_kafka_conf(

@@ -1,6 +1,7 @@
 #include "replication/kafka_producer.h"
 
 #include "protocol/check.h"
+#include "replication/kafka_owned.h"
 #include "replication/limits.h"
 
 #include <fmt/format.h>
@@ -15,17 +16,8 @@ namespace {
 constexpr int kWaitMs = 100;     // of one call, in loops that have a bound of their own
 constexpr int kPollEvery = 256;  // records
 
-template <auto Destroy>
-struct Destroyer {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Destroy(object);
-  }
-};
-template <class T, auto Destroy>
-using Owned = std::unique_ptr<T, Destroyer<Destroy>>;
-using OwnedTopic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
-using OwnedError = Owned<rd_kafka_error_t, rd_kafka_error_destroy>;
+using OwnedTopic = KafkaOwned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+using OwnedError = KafkaOwned<rd_kafka_error_t, rd_kafka_error_destroy>;
 
 }  // namespace
 

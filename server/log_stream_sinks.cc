@@ -69,11 +69,11 @@ void LogStream::write_sinks(Lsn oldest, RespVersion version, std::string& out) {
 void LogStream::make_board() {
   auto board = std::make_shared<SinkBoard>();
   board->held_bytes_max = settings_.log_bytes_max;
+  static_cast<void>(view_.reader().refresh());  // when the directory cannot be read, by the segments known before
   for (const Sink& sink : sinks_.sinks()) {
-    const auto lag = view_.lag(sink.acked, durable_, live_bytes_);
-    const std::uint64_t held = lag ? lag->file_bytes : 0;
-    board->sinks.push_back({sink.name, sink.acked, sink.ahead, sink.acked_at, lag ? lag->bytes : 0, sink.parked});
-    board->held_bytes = std::max(board->held_bytes, held);
+    const LogView::Lag lag = view_.lag(sink.acked, durable_, live_bytes_);
+    board->sinks.push_back({sink.name, sink.acked, sink.ahead, sink.acked_at, lag.bytes, sink.parked});
+    board->held_bytes = std::max(board->held_bytes, lag.file_bytes);
     if (sink.ahead > Lsn()) board->fenced = ahead_error(sink, durable_).text();
   }
   std::string advice;
@@ -81,9 +81,9 @@ void LogStream::make_board() {
     board->holder = fmt::format("sink {} has acknowledged LSN {}", slowest->name, slowest->acked.value());
     advice = fmt::format("it has to go on, or LOG SINKS DROP {} CONFIRM", slowest->name);
   }
-  const auto behind = covered_ ? view_.lag(*covered_, durable_, live_bytes_) : Result<LogView::Lag>();
-  if (behind && behind->file_bytes > board->held_bytes) {
-    board->held_bytes = behind->file_bytes;
+  const LogView::Lag behind = covered_ ? view_.lag(*covered_, durable_, live_bytes_) : LogView::Lag();
+  if (behind.file_bytes > board->held_bytes) {
+    board->held_bytes = behind.file_bytes;
     board->holder = fmt::format("the older of two snapshots has LSN {}", covered_->value());
     advice = "another has to be made, which goes on by itself; if it fails, the alarm snapshot says why";
   }

@@ -79,8 +79,7 @@ Result<std::optional<std::uint64_t>> LogView::count(Lsn durable) {
   return std::optional<std::uint64_t>(entries);
 }
 
-Result<LogView::Lag> LogView::lag(Lsn after, Lsn durable, std::uint64_t live_bytes) {
-  HOLDFAST_TRY(reader_.refresh());
+LogView::Lag LogView::lag(Lsn after, Lsn durable, std::uint64_t live_bytes) const {
   Lag lag;
   lag.records = durable.value() - std::min(durable, after).value();
   const auto& segments = reader_.segments();

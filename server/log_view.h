@@ -36,8 +36,8 @@ class LogView {
     std::uint64_t bytes = 0;       // about: a part of a segment counts by its LSNs
     std::uint64_t file_bytes = 0;  // of the segments' files that have to stay for it
   };
-  /// `live_bytes`: what of the last segment is used.
-  Result<Lag> lag(Lsn after, Lsn durable, std::uint64_t live_bytes);
+  /// Of the segments that the reader has found. `live_bytes`: what of the last one is used.
+  Lag lag(Lsn after, Lsn durable, std::uint64_t live_bytes) const;
   /// Takes note of the items in all records up to `durable`, so that their segments may go.
   Result<void> learn(Lsn durable);
 

@@ -252,7 +252,7 @@ class Server final : public MetricsSource {
     settings.limits = {std::min(options_.snapshot_log_bytes, options_.log_max_bytes / kSnapshotsPerLog),
                        options_.snapshot_every};
     settings.memory_bytes = options_.fold_memory;
-    settings.rules = {options_.log_keep_bytes, options_.log_keep_age};
+    settings.rules = {options_.log_keep_bytes, options_.log_keep_age, options_.log_max_bytes};
     settings.holds = [this] { return RetentionHolds{{}, log_stream_.sinks_hold(), log_stream_.readers_hold()}; };
     settings.snapshot_hold = [this] { return log_stream_.snapshot_hold(); };
     settings.covered = [this](Lsn lsn) { log_stream_.set_covered(lsn); };

@@ -26,7 +26,8 @@ std::size_t removable_segments(std::span<const KeptSegment> segments, const Rete
     bytes_after -= segment.bytes;
     if (!is_covered(segment, holds)) break;
     const bool young = now - segment.sealed_at < rules.keep_age;
-    if (!holds.sinks && (bytes_after < rules.keep_bytes || young)) break;
+    const bool keep = bytes_after < rules.keep_bytes || young;
+    if (!holds.sinks && keep && bytes_after < rules.bytes_max) break;
   }
   return count;
 }

@@ -32,10 +32,11 @@ struct RetentionHolds {
   std::optional<Lsn> readers;         // the lowest that somebody who reads a snapshot will ask for next, less one
 };
 
-/// What is kept while no sink is registered: as much as either of them says.
+/// What is kept while no sink is registered: as much as either of the first two says, and about so much at most.
 struct RetentionRules {
   std::uint64_t keep_bytes = 1_GiB;
   Millis keep_age = std::chrono::hours(24);
+  std::uint64_t bytes_max = 16_GiB;
 };
 
 /// How many segments, from the oldest on, may be removed now. `segments`: in order, the live one last, which always stays.

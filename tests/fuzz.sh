@@ -24,12 +24,7 @@ seconds=$2
 kept=tests/fuzz/corpus/$name
 found=build/fuzz/corpus/$name
 [[ -f tests/fuzz/${name}_fuzz.cc ]] || { echo "no tests/fuzz/${name}_fuzz.cc" >&2; exit 2; }
-mkdir -p build
-exec {lock}>build/lock
-flock "$lock"  # two runs of this may go on at once, two builds in one folder may not
-cmake --preset fuzz --log-level=WARNING >/dev/null
-cmake --build --preset fuzz --target "${name}_fuzz" -- --quiet
-exec {lock}>&-
+PRESET=fuzz TARGET=${name}_fuzz tests/run.sh --build-only
 mkdir -p "$found"
 corpora=("$found")
 [[ ! -d $kept ]] || corpora+=("$kept")

@@ -51,7 +51,8 @@ TEST_CASE("log retention: a segment without records goes with those before it") 
   CHECK(removable_segments(three, {Lsn(10), {}, {}}, kKeepNothing, kNow) == 2);
 }
 
-TEST_CASE("log retention: without a sink the larger of bytes and age is kept, with one only what it needs") {
+TEST_CASE(
+    "log retention: without a sink the larger of bytes and age is kept, up to a bound, with one only what it needs") {
   const auto five = segments(5);
   const RetentionHolds no_sink{Lsn(1000), {}, {}};
   CHECK(removable_segments(five, no_sink, {200, Millis(0)}, kNow) == 3);
@@ -59,6 +60,8 @@ TEST_CASE("log retention: without a sink the larger of bytes and age is kept, wi
   CHECK(removable_segments(five, no_sink, {0, std::chrono::minutes(90)}, kNow) == 3);
   CHECK(removable_segments(five, no_sink, {400, std::chrono::minutes(90)}, kNow) == 1);
   CHECK(removable_segments(five, no_sink, {100, std::chrono::hours(10)}, kNow) == 0);
+  CHECK(removable_segments(five, no_sink, {100, std::chrono::hours(10), 200}, kNow) == 3);
+  CHECK(removable_segments(five, no_sink, {500, Millis(0), 300}, kNow) == 2);
   CHECK(removable_segments(five, {Lsn(1000), Lsn(1000), {}}, {400, std::chrono::hours(10)}, kNow) == 4);
 }
 
