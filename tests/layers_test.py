@@ -131,7 +131,17 @@ def check_promises(path, lines, tests):
                 problem(path, number, f"{name} is no test")
 
 
+def check_kinds():
+    """The README's table of differences is that of the program."""
+    table = pathlib.Path("README.md").read_text().split("| difference |")[-1].split("\n\n")[0]
+    told = [kind for row in table.split("\n") if row.startswith("| `") for kind in re.findall(r"`(\w+)`", row.split("|")[1].split(":")[0])]
+    known = re.findall(r'^HOLDFAST_DIFFERENCE\(\w+, "(\w+)"', pathlib.Path("replication/difference_kinds.def").read_text(), re.M)
+    if told != known:
+        problem("README.md", 1, f"its differences are {told}, difference_kinds.def has {known}")
+
+
 def main():
+    check_kinds()
     files = tracked()
     tests = {path.stem for path in files if path.parts[0] == "tests"}
     for path in files:

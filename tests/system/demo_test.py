@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/demo.sh that does not come to its end: whatever ends it, no program of it is left.
+"""tools/demo.sh: what it shows at its end; and when it does not come to it, whatever ended it, no program of it is left.
 
 usage: demo_test.py --server build/release/bin/holdfastd     the other programs are beside it
 """
@@ -36,12 +36,14 @@ class Demo:
         check(self.process.poll() is None, f"it goes on until {text}", self.output())
 
     def programs(self):
-        """Processes that belong to it, as (number, words): its folder is among their words, or they are in its session."""
-        found = []
+        """Processes that belong to it, as (number, words): they have its folder from their environment, or among their words."""
+        found, inherited = [], f"TMPDIR={self.folder}"
         for entry in pathlib.Path("/proc").iterdir():
             try:
-                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                if entry.name.isdigit() and words[0] and (os.getsid(int(entry.name)) == self.process.pid or any(self.folder in word for word in words)):
+                if not entry.name.isdigit():
+                    continue
+                words, environment = ((entry / file).read_bytes().decode(errors="replace").split("\0") for file in ("cmdline", "environ"))
+                if words[0] and (inherited in environment or any(self.folder in word for word in words)):
                     found.append((int(entry.name), " ".join(words)))
             except OSError:
                 pass
@@ -86,7 +88,27 @@ def a_step_that_fails(programs, folder):
     Demo(other, folder).ends(1, "a step that fails")
 
 
-CASES = [the_terminals_interrupt, a_kill_before_the_database_is_there, its_second_half_killed, a_step_that_fails]
+def it_comes_to_its_end(programs, folder):
+    demo = Demo(programs, folder)
+    check(demo.process.wait(120) == 0, "exit status 0", demo.output())
+    try:
+        said = demo.output()
+        for text in ("sold       10000,", "refused    490000 sold out", "SIGKILL after", "Nothing is missing and nothing was sold twice.", "item sale: 10000 units, 10000 sold, 10000 orders",
+                     "\nclean\n", "Stop them: kill "):
+            check(text in said, text, said)
+        for program in ("holdfastd ", "holdfast-relay ", "postgres "):
+            check(any(program in words for _, words in demo.programs()), f"{program} goes on", demo.programs())
+    finally:
+        for name, how in (("relay.pid", signal.SIGTERM), ("pid", signal.SIGTERM), ("postgres.pid", signal.SIGINT)):
+            os.kill(int(pathlib.Path(data_of(folder), name).read_text()), how)
+    until(lambda: not demo.programs(), "what it says stops them", demo.programs)
+
+
+def data_of(folder):
+    return next(pathlib.Path(folder).glob("holdfast-demo-*"))
+
+
+CASES = [it_comes_to_its_end, the_terminals_interrupt, a_kill_before_the_database_is_there, its_second_half_killed, a_step_that_fails]
 
 
 if __name__ == "__main__":

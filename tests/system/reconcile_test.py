@@ -5,6 +5,8 @@ how, which kinds are named, and which of them --apply mends.
 usage: reconcile_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --ctl build/release/bin/holdfastctl
 """
 import json
+import os
+import pty
 import subprocess
 import threading
 
@@ -414,6 +416,20 @@ def no_more_rights_than_the_help_says(programs, folder):
     shop.server.stop()
 
 
+def progress_is_for_a_terminal(programs, folder):
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    master, terminal = pty.openpty()
+    words = [programs.ctl, "--server", f"127.0.0.1:{shop.server.port}", "reconcile"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=terminal, timeout=60, env={**os.environ, "HOLDFAST_POSTGRES": shop.database.url()})
+    os.close(terminal)
+    shown = os.read(master, 1 << 16)
+    os.close(master)
+    check(done.returncode == 0 and shown.startswith(b"\r\x1b[K") and b"LSN" in shown and shown.endswith(b"\r\x1b[K"), "a line that goes again", shown)
+    check(b"\x1b" not in done.stdout and "\x1b" not in shop.ctl("reconcile"), "and nowhere else")
+    shop.stop()
+
+
 def what_cannot_be_told(programs, folder):
     shop = Shop(programs, folder)
     sold_some(shop)
@@ -429,7 +445,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, no_more_rights_than_the_help_says, what_cannot_be_told]
+CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, no_more_rights_than_the_help_says, progress_is_for_a_terminal, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)

@@ -9,8 +9,9 @@ import pathlib
 import signal
 import subprocess
 import threading
+import urllib.request
 
-from cases import arguments, run_cases
+from cases import STARTED, arguments, run_cases
 from relay_bench import AgainServer, Connection, Lost, Postgres, Relay, audit, caught_up, check, id_of, migrated, until
 from machine import free_port  # noqa: E402 (relay_bench finds it)
 
@@ -65,6 +66,8 @@ def ten_thousand_reservations_and_what_becomes_of_them(programs, folder):
         check(database.run("SELECT quantity, sold FROM flash_sale_item") == [["20000", "6501"]], "sold")
         check(database.run("SELECT status FROM flash_sale_order WHERE user_id = '8001' ORDER BY sequence") == [["EXPIRED"], ["PENDING"]], "two rows, one live")
         check(audit(database) == [], "sums, gaps, states", audit(database))
+        check(database.value("SELECT count(*) FROM flash_sale_order o JOIN flash_sale_journal j ON j.item = o.item_id AND j.version = o.version AND j.sequence = o.sequence"
+                             " WHERE o.updated_at = j.at AND o.reserved_at <= j.at") == "10001", "times are those of the events")
         check(database.value("SELECT count(*) FROM holdfast_parked") == "0", "nothing is parked")
         relay.stop()
         server.stop()
@@ -269,7 +272,28 @@ def help_has_examples(programs, _):
         check(done.returncode == 0 and "example" in done.stdout and "holdfast-relay " + " ".join(words) in done.stdout, "examples", words, done.stdout)
 
 
-CASES = [ten_thousand_reservations_and_what_becomes_of_them, several_sinks_each_at_its_own_pace, killed_relays_lose_nothing, of_two_relays_one_is_fenced,
+def its_figures_are_for_prometheus(programs, folder):
+    server = ready(programs, folder)
+    # As it is without --metrics-port.
+    process = subprocess.Popen([programs.relay, "--from", f"127.0.0.1:{server.port}", "--sink", f"file={folder}/orders.jsonl"], stderr=subprocess.DEVNULL)
+    STARTED.append(process)
+    ask_all(server, [("ITEM", "CREATE", "item:1", "STOCK", 10)] + reserve("item:1", range(10)))
+
+    def page():
+        check(process.poll() is None, "it runs: port 9380 is free")
+        try:
+            return urllib.request.urlopen("http://127.0.0.1:9380/metrics", timeout=5).read()
+        except OSError:
+            return b""
+    until(lambda: b'holdfast_relay_lag_records{sink="file"} 0' in page() and pathlib.Path(f"{folder}/orders.jsonl").read_bytes().count(b"\n") >= 10, "all is carried", page)
+    judged = subprocess.run(["promtool", "check", "metrics"], input=page(), capture_output=True)
+    check(judged.returncode == 0 and not judged.stdout + judged.stderr, "promtool is silent", judged.stdout, judged.stderr)
+    process.terminate()
+    check(process.wait(10) == 0, "it ends")
+    server.stop()
+
+
+CASES = [ten_thousand_reservations_and_what_becomes_of_them, its_figures_are_for_prometheus, several_sinks_each_at_its_own_pace, killed_relays_lose_nothing, of_two_relays_one_is_fenced,
          one_that_cannot_serve_its_metrics_takes_nothing_over,
          a_changed_cursor_stops_it, another_log_is_refused, a_server_that_lost_its_end_is_refused, wrong_arguments, help_has_examples]
 

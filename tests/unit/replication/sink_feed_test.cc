@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <set>
 
 #include "tests/doctest.h"
 
@@ -191,6 +192,7 @@ TEST_CASE("sink_feed: waits grow and end, and a server that was away costs the s
   CHECK(pauses[0] >= kBackOffFirst / 2);
   for (const Millis pause : pauses) CHECK(pause <= kBackOffLast);
   CHECK(pauses[19] >= kBackOffLast / 2);
+  CHECK(std::set<Millis>(pauses.end() - 10, pauses.end()).size() > 5);  // not all who wait come at the same time
   CHECK(bench.sink.cursor.epoch == Epoch(1));
   bench.source.failures.emplace_back(ErrorCode::io_failed, "gone");
   bench.now += kGatherTime;
