@@ -29,13 +29,18 @@ class LogStream {
     LogIdentity log;
     std::uint64_t log_bytes_max = 0;  // --log-max-bytes
   };
+  /// What the two snapshots that are kept have; zero for one that is not there.
+  struct Covered {
+    Lsn older;
+    Lsn newest;
+  };
   /// What of the rest of the world matters now.
   struct Moment {
     Lsn durable;  // how far the log is
     Millis boot{};
     WallTime wall{};
-    std::uint64_t live_bytes = 0;  // used of the live segment
-    std::optional<Lsn> covered;    // what the older of two snapshots has; nothing: that is not known
+    std::uint64_t live_bytes = 0;    // used of the live segment
+    std::optional<Covered> covered;  // nothing: that is not known
   };
 
   LogStream(const Settings& settings, LogView view, SnapshotFiles snapshots, SinkRegistry sinks, const Moment& now);
@@ -125,7 +130,7 @@ class LogStream {
   Millis now_{};
   WallTime wall_{};
   std::uint64_t live_bytes_ = 0;
-  std::optional<Lsn> covered_;
+  std::optional<Covered> covered_;
   bool stopped_ = false;
   std::uint64_t arrivals_ = 0;
   std::deque<std::unique_ptr<Job>> ready_;

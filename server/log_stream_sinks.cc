@@ -81,10 +81,12 @@ void LogStream::make_board() {
     board->holder = fmt::format("sink {} has acknowledged LSN {}", slowest->name, slowest->acked.value());
     advice = fmt::format("it has to go on, or LOG SINKS DROP {} CONFIRM", slowest->name);
   }
-  const LogView::Lag behind = covered_ ? view_.lag(*covered_, durable_, live_bytes_) : LogView::Lag();
+  // When the newest has everything, the next can only be made, and is, once something is written.
+  const bool wanted = covered_ && covered_->newest < durable_;
+  const LogView::Lag behind = wanted ? view_.lag(covered_->older, durable_, live_bytes_) : LogView::Lag();
   if (behind.file_bytes > board->held_bytes) {
     board->held_bytes = behind.file_bytes;
-    board->holder = fmt::format("the older of two snapshots has LSN {}", covered_->value());
+    board->holder = fmt::format("the older of two snapshots has LSN {}", covered_->older.value());
     advice = "another has to be made, which goes on by itself; if it fails, the alarm snapshot says why";
   }
   if (retention_level(board->held_bytes, board->held_bytes_max) == RetentionLevel::full) {

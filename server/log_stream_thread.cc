@@ -91,8 +91,10 @@ std::optional<Lsn> LogStreamThread::readers_hold() noexcept {
   return hold_of(readers_hold_);
 }
 
-void LogStreamThread::set_covered(Lsn lsn) noexcept {
-  if (covered_.exchange(lsn.value()) == lsn.value()) return;
+void LogStreamThread::set_covered(const LogStream::Covered& covered) noexcept {
+  const std::uint64_t newest = covered.newest.value(), older = covered.older.value();
+  const bool same = newest_snapshot_.exchange(newest) == newest;
+  if (older_snapshot_.exchange(older) == older && same) return;
   looking_.store(true);
   waker_.wake();
 }
@@ -227,8 +229,13 @@ void LogStreamThread::tell_alarms() {
 
 LogStream::Moment LogStreamThread::moment() const {
   const ClockReading reading = clock_.read();
-  return {Lsn(durable_.load()), std::chrono::duration_cast<Millis>(reading.boot),
-          WallTime(std::chrono::duration_cast<Millis>(reading.wall)), live_bytes_.load(), hold_of(covered_)};
+  LogStream::Moment now{Lsn(durable_.load()),
+                        std::chrono::duration_cast<Millis>(reading.boot),
+                        WallTime(std::chrono::duration_cast<Millis>(reading.wall)),
+                        live_bytes_.load(),
+                        {}};
+  if (const auto older = hold_of(older_snapshot_)) now.covered = {*older, Lsn(newest_snapshot_.load())};
+  return now;
 }
 
 }  // namespace holdfast

@@ -51,8 +51,8 @@ class LogStreamThread final : public LogFeed {
   /// The lowest snapshot that somebody reads, which has to stay; nothing: none.
   std::optional<Lsn> snapshot_hold() const noexcept { return hold_of(snapshot_hold_); }
 
-  /// What the older of two snapshots has, none while there are fewer: everything above has to stay.
-  void set_covered(Lsn lsn) noexcept;
+  /// What the two snapshots have: everything above the older has to stay.
+  void set_covered(const LogStream::Covered& covered) noexcept;
 
   // LogFeed.
 
@@ -118,7 +118,8 @@ class LogStreamThread final : public LogFeed {
   std::atomic<std::uint64_t> sinks_hold_{kNoHold};
   std::atomic<std::uint64_t> readers_hold_{0};
   std::atomic<std::uint64_t> snapshot_hold_{kNoHold};
-  std::atomic<std::uint64_t> covered_{kNoHold};  // kNoHold: it was not told yet
+  std::atomic<std::uint64_t> older_snapshot_{kNoHold};  // kNoHold: it was not told yet
+  std::atomic<std::uint64_t> newest_snapshot_{0};
   mutable std::mutex board_mutex_;
   std::shared_ptr<const SinkBoard> board_;  // guarded by board_mutex_
   /// Boards that other threads may still look at: this one lets them go, since what is parked may be much.

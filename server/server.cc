@@ -255,7 +255,7 @@ class Server final : public MetricsSource {
     settings.rules = {options_.log_keep_bytes, options_.log_keep_age, options_.log_max_bytes};
     settings.holds = [this] { return RetentionHolds{{}, log_stream_.sinks_hold(), log_stream_.readers_hold()}; };
     settings.snapshot_hold = [this] { return log_stream_.snapshot_hold(); };
-    settings.covered = [this](Lsn lsn) { log_stream_.set_covered(lsn); };
+    settings.covered = [this](Lsn older, Lsn newest) { log_stream_.set_covered({older, newest}); };
     settings.say = say;
     keeper_ = std::make_unique<SnapshotKeeper>(files_, clock_, *log_, hub_.snapshots, settings, restored, replayed);
   }

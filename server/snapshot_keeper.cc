@@ -51,6 +51,7 @@ class SnapshotKeeper::Impl {
  private:
   void run();
   SnapshotSchedule::Moment moment() const;
+  bool pressed() const;
   Result<void> tidy();
   Result<void> clean();
   Lsn removable() const;
@@ -89,7 +90,16 @@ void SnapshotKeeper::Impl::run() {
 SnapshotSchedule::Moment SnapshotKeeper::Impl::moment() const {
   const LogStatus& status = log_.status();
   return {clock_.read().boot, Lsn(status.durable_lsn.load(std::memory_order_acquire)),
-          status.batch_bytes.load(std::memory_order_relaxed)};
+          status.batch_bytes.load(std::memory_order_relaxed), pressed()};
+}
+
+/// As of the last look at the files.
+bool SnapshotKeeper::Impl::pressed() const {
+  std::uint64_t bytes = 0;
+  for (const SegmentFacts& segment : cleaner_.segments()) {
+    if (!segment.sealed || segment.last > cleaner_.covered()) bytes += segment.file_bytes;
+  }
+  return retention_level(bytes, settings_.rules.bytes_max) != RetentionLevel::ok;
 }
 
 /// Once: what earlier processes left behind.
@@ -103,7 +113,7 @@ Result<void> SnapshotKeeper::Impl::tidy() {
 Result<void> SnapshotKeeper::Impl::clean() {
   HOLDFAST_TRY(cleaner_.look());
   HOLDFAST_TRY(cleaner_.remove_snapshots(settings_.snapshot_hold().value_or(Lsn())));
-  settings_.covered(cleaner_.covered());
+  settings_.covered(cleaner_.covered(), cleaner_.snapshots().empty() ? Lsn() : cleaner_.snapshots().back());
   const auto removed = cleaner_.remove_segments(removable());
   if (!removed) return removed.error();
   board_.removed_segments.fetch_add(*removed, std::memory_order_relaxed);

@@ -23,8 +23,8 @@ class SnapshotKeeper {
     /// What else than snapshots keeps the log, and which snapshot somebody reads; none: none.
     std::function<RetentionHolds()> holds;
     std::function<std::optional<Lsn>()> snapshot_hold;
-    /// Is told what the older of two snapshots has, none while there are fewer.
-    std::function<void(Lsn)> covered;
+    /// Is told what the older and the newest of two snapshots have; zero for one that is not there.
+    std::function<void(Lsn older, Lsn newest)> covered;
     /// One line for the operator.
     std::function<void(std::string_view)> say;
   };

@@ -1,4 +1,5 @@
-// When the next snapshot is made: once the log has grown by so much, or is so old, since the last; or when somebody asks.
+// When the next snapshot is made: once the log has grown by so much, or is so old, since the last; when what the older of
+// two has not got is near the most that there may be of the log, and a newer one would be the older; or when somebody asks.
 // After a failure first 1 s later, then 2, 4 ... 30 s. Deterministic; one thread.
 #pragma once
 
@@ -18,6 +19,7 @@ class SnapshotSchedule {
     std::chrono::nanoseconds boot{};
     Lsn durable;
     std::uint64_t log_bytes = 0;  // written since the process began
+    bool pressed = false;         // files of the log that the older of two snapshots does not cover reach the alarm
   };
 
   /// `last`: the snapshot that the start began with; `bytes`: of the log behind it.
@@ -27,7 +29,7 @@ class SnapshotSchedule {
   void ask() noexcept { asked_ = true; }
   bool due(const Moment& moment) const noexcept {
     if (moment.durable <= last_ || retry_.waiting(moment.boot)) return false;
-    return asked_ || since_last(moment) >= limits_.log_bytes || moment.boot - since_ >= limits_.age;
+    return asked_ || moment.pressed || since_last(moment) >= limits_.log_bytes || moment.boot - since_ >= limits_.age;
   }
   /// The log grows faster than snapshots are made: it is several times as long as it should be.
   bool behind(const Moment& moment) const noexcept { return since_last(moment) / kBehindTimes >= limits_.log_bytes; }

@@ -228,6 +228,30 @@ def a_fold_ends_with_its_server(program, folder):
     server.stop()
 
 
+def a_burst_that_fills_the_log_before_a_snapshot_is_made(program, folder):
+    server = running(program, folder, "--segment-bytes", "64KiB", "--log-max-bytes", "1MiB", shards=1)
+    number = 0
+    with Connection(server.address) as shop:
+        create(shop, ["a"], "STOCK", 10 ** 9)
+
+        def burst(size):
+            nonlocal number
+            replies = shop.ask_all([("RESERVE", "a", number + n) for n in range(size)])
+            number += size
+            return [reply.text for reply in replies if isinstance(reply, Refusal)]
+
+        for _ in range(3):
+            eventually(lambda: burst(500) or children(server.process), "a fold begins in the middle of it")
+            for child in children(server.process):
+                os.kill(child, signal.SIGSTOP)
+            eventually(lambda: any("the older of two snapshots" in text for text in burst(500)), "it is refused")
+            for child in children(server.process):
+                os.kill(child, signal.SIGCONT)
+            eventually(lambda: not burst(1), "and goes on by itself")
+            eventually(lambda: info(shop)["log_alarms"] == "", "the alarm is over")
+    server.stop()
+
+
 def a_damaged_one_is_passed_over_and_two_are_refused(program, folder):
     server = running(program, folder, *SMALL, *NEVER)
     with Connection(server.address) as connection:
@@ -302,6 +326,7 @@ def sigterm_under_load_loses_nothing(program, folder):
 
 CASES = [a_start_from_a_snapshot_has_what_the_log_has, snapshots_are_made_as_the_log_grows, the_server_goes_on_while_one_is_made,
          a_fold_that_dies_or_may_have_no_memory_is_an_alarm_and_no_more, a_fold_ends_with_its_server,
+         a_burst_that_fills_the_log_before_a_snapshot_is_made,
          a_damaged_one_is_passed_over_and_two_are_refused, sigterm_under_load_loses_nothing]
 
 if __name__ == "__main__":

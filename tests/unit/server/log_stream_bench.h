@@ -89,7 +89,7 @@ class LogStreamBench final : public LogFeed {
   RecentBatches recent;
   Lsn durable;
   Millis now{1000};
-  std::optional<Lsn> covered;  // by snapshots
+  std::optional<LogStream::Covered> covered;  // by snapshots
   LogDriver driver;
   std::optional<LogStream> stream;
 };

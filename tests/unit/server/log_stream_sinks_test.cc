@@ -98,7 +98,7 @@ TEST_CASE("log stream: a sink that keeps too much of the log stops sales, by nam
 
 TEST_CASE("log stream: snapshots that are not made in time stop sales as well, until they are") {
   LogStreamBench bench(0, FsyncPolicy::always, 5 * kSegmentBytesMin);
-  bench.covered = Lsn();
+  bench.covered = LogStream::Covered();
   const auto look = [&] {
     bench.see();
     bench.stream->look();
@@ -111,10 +111,23 @@ TEST_CASE("log stream: snapshots that are not made in time stop sales as well, u
   CHECK(
       bench.stream->board().overloaded.starts_with("the older of two snapshots has LSN 0 and keeps 327680 bytes of the "
                                                    "log, log-max-bytes is 327680; another has to be"));
-  bench.covered = Lsn(bench.durable.value() - 1);
-  look();
+  SUBCASE("two are made") {
+    const Lsn snapshot(bench.durable.value() - 1);
+    bench.covered = LogStream::Covered{snapshot, snapshot};
+    look();
+    CHECK(bench.stream->board().holder.starts_with("the older of two snapshots"));
+  }
+  SUBCASE("one is, and no other can be before something is written") {
+    bench.covered->newest = bench.durable;
+    look();
+    CHECK(bench.stream->board().held_bytes == 0);
+    bench.write(1);
+    look();
+    CHECK_FALSE(bench.stream->board().overloaded.empty());
+    bench.covered = LogStream::Covered{bench.covered->newest, bench.durable};
+    look();
+  }
   CHECK(bench.stream->board().overloaded.empty());
-  CHECK(bench.stream->board().holder.starts_with("the older of two snapshots"));
   CHECK(bench.ask({"LOG", "ACK", "slow", "0"}) == "+OK\r\n");
   CHECK(bench.stream->board().overloaded.starts_with("sink slow has acknowledged LSN 0 and keeps 327680 bytes"));
 }

@@ -40,6 +40,17 @@ TEST_CASE("snapshot schedule: an old one is replaced when something has changed 
   CHECK(schedule.due(at(70, 6, 10)));
 }
 
+TEST_CASE("snapshot schedule: when the older one keeps too much, the newest is to become the older") {
+  SnapshotSchedule schedule(kLimits, Lsn(5), 0, seconds(0));
+  SnapshotSchedule::Moment pressed = at(1, 5, 0);
+  pressed.pressed = true;
+  CHECK_FALSE(schedule.due(pressed));
+  pressed.durable = Lsn(6);
+  CHECK(schedule.due(pressed));
+  schedule.failed(pressed.boot);
+  CHECK_FALSE(schedule.due(pressed));
+}
+
 TEST_CASE("snapshot schedule: who asks gets one, unless nothing has changed") {
   SnapshotSchedule schedule(kLimits, Lsn(5), 0, seconds(0));
   schedule.ask();
