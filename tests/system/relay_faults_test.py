@@ -183,9 +183,9 @@ def deadlocks_and_locks_that_take_too_long(programs, folder):
                 goes_on(database, relay)
             # A trigger that fails as a serialization failure does, for a while; then as a full disk.
             for state in ("40001", "53100", "57014"):
+                said = relay.output().count("retrying: postgres: made")
                 database.run(f"CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'made' USING ERRCODE = '{state}'; END $$;"
                              "CREATE TRIGGER fail BEFORE INSERT ON flash_sale_journal EXECUTE FUNCTION fail()")
-                said = relay.output().count("retrying: postgres: made")
                 until(lambda: relay.output().count("retrying: postgres: made") > said, "it says what fails", state, lambda: relay.output()[-500:])
                 at = cursor(database)
                 threading.Event().wait(1)
