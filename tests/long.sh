@@ -23,7 +23,7 @@ relay-cuts   |   50 | cuts of each kind | connections cut before, during and aft
 relay-kills  |  100 | kills   | SIGKILL to the relay while orders come | relay_kills
 relay-restarts | 20 | restarts | power cuts of the server, SIGKILL to the database, also in the middle of a COMMIT | relay_restarts
 repeat       |  600 | seconds | the tests of CI over and over, in random order, until one fails | repeat_tests
-shards       |    4 | shards  | every test of a real server with 1, 2, ... so many shards, acceptance and clients included | every_test_with_shards
+shards       |    4 | shards  | every test of a real server with 1, 2, ... so many shards (3-4: with these), acceptance and clients included | every_test_with_shards
 turnover     |  100 | million | reservations of 200 items that come and go; disk and memory stay within their bounds | turnover
 views        |   60 | seconds | refusals at full speed while units expire, each judged against the whole history | shards_load view --seconds
 '
@@ -68,7 +68,9 @@ shards_load() {
 every_test_with_shards() {
   tests/run.sh --build-only
   local bin=build/release/bin shim=build/release/tests/shim/libholdfast_shim.so shards name
-  for shards in $(seq "$1"); do
+  local numbers
+  read -ra numbers <<<"${1/-/ }"
+  for shards in $(seq "${numbers[@]}"); do
     echo "== $shards shards"
     local common=(--server "$bin/holdfastd" --shards "$shards")
     for name in holdfastd messages admin log_stream redis_differential redis_tools metrics metrics_services; do
