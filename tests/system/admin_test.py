@@ -118,7 +118,7 @@ def a_killed_connection_answers_what_it_executed(program, folder):
 
 
 def replies_under_way_survive_a_kill(program, folder):
-    server = running(program, folder)
+    server = running(program, folder, "--write-timeout", "60s")  # a sanitizer and its load make this client slow
     with Connection(server.address) as admin, Connection(server.address, PATIENCE_SECONDS) as seller:
         admin.ask("ITEM", "CREATE", "a", "STOCK", 10 * STOCK)
         id = seller.ask("CLIENT", "ID")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what the model of README.md is fed with, and what it is tested by.
 
-usage: measure.py FOLDER [--rounds 20] [--build build/release]
+usage: measure.py FOLDER [--rounds 10] [--build build/release]
 
 costs.txt: one load after the other, costs by least squares; throughput.txt: requests a second with one and two threads, medians of
 the rounds. Costs are measured before, amid and after the rounds, since a machine that others use too changes its pace within
@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from under_load import UnderLoad, check  # noqa: E402 (finds the other folders)
 from least_squares import least_squares  # noqa: E402
 from scrape import scrape  # noqa: E402
+from shards import eventually  # noqa: E402
 
 OWNER, OTHER = 0, 1
 ROW = struct.Struct("4Q")  # turn_counter.cc
@@ -37,6 +38,9 @@ SIZES = ((10, 1, 80_000), (20, 1, 100_000), (50, 1, 150_000), (200, 1, 150_000),
 OTHERS_MAX = 0.25
 COST_OTHERS_MAX = 0.12
 TRIES = 10
+# Zeroing a segment takes the disk's bandwidth from the log and is not in the model: with ones as long as these it happens
+# seldom, and never while something is measured.
+FLAGS = ("--segment-bytes", "1GiB")
 # As SIZES, of those that the disk's times are taken from: nobody else wants the log's processor while it waits.
 DISK_SIZES = ((1, 1, 5_000), (1, 16, 60_000), (1, 64, 200_000), (1, 256, 400_000))
 # Shards, connections, pipeline, requests of those that the model must foretell.
@@ -79,6 +83,7 @@ class Sample:
         path, client_path = folder / "turns", folder / "client"
         client_path.unlink(missing_ok=True)
         for _ in range(TRIES):
+            segment_ready(server)
             before, log = counted(server.pid, path), Log(server)
             load = server.load(pipeline, requests, "RESERVE", *words(), home=home, connections=connections,
                                environment=preloaded(server.counter, client_path))
@@ -107,6 +112,11 @@ class Sample:
         self.load_row = {"load_sleep": load.client_sleeps, "load_socket": sockets, "load_request": requests}, load.client_seconds
 
 
+def segment_ready(server):
+    """Waits until no segment is being made ready."""
+    eventually(lambda: scrape(server.server.metrics_port).total("holdfast_log_segments_prepared") >= 1, "a segment is ready")
+
+
 def disturbed(load, others_max):
     return load.others_seconds > others_max * load.told["seconds"]
 
@@ -118,7 +128,7 @@ def preloaded(counter, path):
 def samples(options, folder):
     folder.mkdir()
     counter = (options.build / "tests" / "bench" / "scaling" / "libturn_counter.so").resolve()
-    server = UnderLoad(options.build, folder / "server", 2, environment=preloaded(counter, folder / "turns"))
+    server = UnderLoad(options.build, folder / "server", 2, *FLAGS, environment=preloaded(counter, folder / "turns"))
     server.counter = counter
     server.pin()
     hot, found = server.sold_out(OWNER), []
@@ -163,9 +173,10 @@ def write_costs(path, all_samples):
 
 def measure(options, folder):
     costs = [samples(options, folder / "before")]
-    servers, words, rates, thrown = {}, {}, {}, []
+    servers, words, thrown = {}, {}, []
+    rates = {(kind, *test[:3]): [] for test in TESTS for kind in ("sold-out", "selling")}
     for shards in (1, 2):
-        server = servers[shards] = UnderLoad(options.build, folder / str(shards), shards)
+        server = servers[shards] = UnderLoad(options.build, folder / str(shards), shards, *FLAGS)
         server.pin()
         words[shards] = (server.sold_out(OWNER), "__rand_int__")
         server.load(1, 2_000, "RESERVE", *words[shards], home="both")
@@ -176,17 +187,18 @@ def measure(options, folder):
             server = servers[shards]
             for kind in ("sold-out", "selling"):
                 asked = words[shards] if kind == "sold-out" else (server.item(OWNER, "STOCK", 10**12), "__seq__")
+                segment_ready(server)
                 load = server.load(pipeline, requests, "RESERVE", *asked, home="both", connections=connections)
                 if disturbed(load, OTHERS_MAX):
                     thrown.append(f"{kind} {shards} {connections} {pipeline}")
                     continue
-                rates.setdefault((kind, shards, connections, pipeline), []).append(requests / load.told["seconds"])
+                rates[kind, shards, connections, pipeline].append(requests / load.told["seconds"])
     for server in servers.values():
         server.stop()
     costs.append(samples(options, folder / "after"))
     write_costs(options.folder / "costs.txt", costs)
     print(f"{len(thrown)} loads were thrown away, since others used the machine meanwhile: {thrown}")
-    check(len(rates) == 2 * len(TESTS) and min(map(len, rates.values())) >= options.rounds / 2, "a machine of its own", thrown)
+    check(min(map(len, rates.values())) >= options.rounds / 2, "a machine of its own", thrown)
     for what, found in rates.items():
         print(*what, f"{statistics.median(found):.0f} a second, {min(found):.0f} to {max(found):.0f}")
     write(options.folder / "throughput.txt", "kind, shards, connections, pipeline, requests a second (median of "
@@ -203,7 +215,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # all that is started inherits it
     with tempfile.TemporaryDirectory(prefix="holdfast-scaling-") as folder:
