@@ -131,7 +131,8 @@ def haproxy_sees_it_up(program, folder):
             def states():
                 rows = [line.split(",") for line in get(stats, "/stats;csv")[1].splitlines()]
                 column = rows[0].index("status"), rows[0].index("check_status")
-                return {row[0]: [row[at] for at in column] for row in rows[1:] if len(row) > 2 and row[1] == "holdfast"}
+                # A star means that a check is under way.
+                return {row[0]: [row[at].removeprefix("* ") for at in column] for row in rows[1:] if len(row) > 2 and row[1] == "holdfast"}
             wanted = {"redis": ["UP", "L7OK"], "tcp": ["UP", "L4OK"], "ready": ["UP", "L7OK"]}
             eventually(lambda: states() == wanted, "all checks pass")
             with Connection(server.address) as connection:
