@@ -185,7 +185,19 @@ Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
 
 Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
   const KnownItem before = known_.at(number);
-  KnownItem item = before;
+  HOLDFAST_TRY(connection_.begin_part());
+  auto claimed = try_claim(before, at);
+  if (!claimed) return claimed;
+  const auto against = connection_.end_part(*claimed);
+  if (!against) return against.error();
+  const bool has_row = *claimed && against->empty();
+  if (!has_row) known_.put(before);
+  return has_row;
+}
+
+/// False: what was written must be taken back.
+Result<bool> PostgresBatch::try_claim(KnownItem item, WallTime at) {
+  const ItemNumber number = item.facts->number;
   item.item_id = outside_item_id(tables_.ids(), item.facts->name).value();
   item.refused.clear();
   Event load;
@@ -200,7 +212,6 @@ Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
   known_.put(std::move(item));
   const auto described = describe(known_.at(number), at);
   if (!described) return described.error();
-  if (!described->fits()) known_.put(before);
   return described->fits();
 }
 

@@ -14,7 +14,8 @@ class PostgresBatch {
   /// `known` is what holdfast_item says, and is kept up to date. `parking`: something is parked already.
   PostgresBatch(PostgresConnection& connection, PostgresTables& tables, KnownItems& known, bool parking,
                 bool existing_items)
-      : tables_(tables),
+      : connection_(connection),
+        tables_(tables),
         known_(known),
         existing_items_(existing_items),
         fold_(connection, tables),
@@ -33,8 +34,8 @@ class PostgresBatch {
   /// REQUIRES: the item was begun.
   Result<void> begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at);
 
-  /// Gives an item its row that had none since something kept it out; whether it has it now, else what was written must be
-  /// taken back. REQUIRES: one of KnownItems::without_place().
+  /// Gives an item its row that had none since something kept it out; whether it has it now. REQUIRES: one of
+  /// KnownItems::without_place().
   Result<bool> claim(ItemNumber number, WallTime at);
 
   SinkFigures figures() const noexcept { return {chains_.parked(), chains_.resolved(), singly_, 0}; }
@@ -52,6 +53,7 @@ class PostgresBatch {
   Result<void> write_loaded(KnownItem& item, const Event& event);
   KeptRow kept(const KnownItem& item) const;
   Result<Trial> describe(const KnownItem& item, WallTime at);
+  Result<bool> try_claim(KnownItem item, WallTime at);
   Result<std::optional<RowOfLoad>> row_of_load(const KnownItem& item, bool is_new);
 
   // What the tables begin with.
@@ -70,6 +72,7 @@ class PostgresBatch {
                             const std::optional<Refusal>& no_row);
   Result<void> save_items();
 
+  PostgresConnection& connection_;
   PostgresTables& tables_;
   KnownItems& known_;
   bool existing_items_;

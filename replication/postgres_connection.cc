@@ -32,8 +32,17 @@ constexpr const char* kSession =
     "SET statement_timeout = '30s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s';"
     "SET timezone = 'UTC'; SET default_transaction_isolation = 'read committed'";
 
-/// SQLSTATE's classes of what is said against values: too long, out of range; and by constraints.
-bool is_refusal(std::string_view sqlstate) { return sqlstate.starts_with("22") || sqlstate.starts_with("23"); }
+/// SQLSTATE's classes of what is said against values: too long, out of range; by constraints; and by a trigger's RAISE
+/// EXCEPTION that gives no code of its own.
+bool is_refusal(std::string_view sqlstate) {
+  return sqlstate.starts_with("22") || sqlstate.starts_with("23") || sqlstate == "P0001";
+}
+
+// Prepared: libpqxx ends the transaction after an error of a text.
+const SqlStatement kCheckNow{"check_now", "SET CONSTRAINTS ALL IMMEDIATE"};
+constexpr const char* kBeginPart = "SAVEPOINT part; SET CONSTRAINTS ALL DEFERRED";
+constexpr const char* kKeepPart = "RELEASE SAVEPOINT part";
+constexpr const char* kTakeBackPart = "ROLLBACK TO SAVEPOINT part; RELEASE SAVEPOINT part";
 
 std::string first_line(std::string_view text) {
   constexpr std::string_view kPrefix = "ERROR:";
@@ -149,6 +158,7 @@ class PostgresConnection::Impl {
   void begin() {
     transaction_.reset();
     transaction_ = std::make_unique<pqxx::work>(connection_);
+    run(kCheckNow, {});
   }
 
   void commit() {
@@ -265,6 +275,22 @@ Result<SqlAnswer> PostgresConnection::try_run(const SqlStatement& statement,
 
 Result<void> PostgresConnection::execute(const std::string& script) {
   return guarded([&] { impl_->execute(script); });
+}
+
+Result<void> PostgresConnection::begin_part() { return execute(kBeginPart); }
+
+Result<std::string> PostgresConnection::end_part(bool keep) {
+  return guarded([&] {
+    std::string against;
+    try {
+      if (keep) impl_->run(kCheckNow, {});
+    } catch (const pqxx::sql_error& error) {
+      if (!is_refusal(error.sqlstate())) throw;
+      against = first_line(error.what());
+    }
+    impl_->execute(keep && against.empty() ? kKeepPart : kTakeBackPart);
+    return against;
+  });
 }
 
 }  // namespace holdfast

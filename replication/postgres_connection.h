@@ -26,7 +26,8 @@ using SqlRow = std::vector<std::optional<std::string>>;
 struct SqlAnswer {
   std::vector<SqlRow> rows;
   std::uint64_t affected = 0;
-  std::string refused;  // by a constraint or a column: what the server said, one line; else empty. Only of try_run
+  std::string
+      refused;  // by a constraint, column or trigger: what the server said, one line; else empty. Only of try_run
 };
 
 /// Ends what connections wait for, and every call of them from then on.
@@ -61,7 +62,7 @@ class PostgresConnection {
   PostgresConnection(const PostgresConnection&) = delete;
   PostgresConnection& operator=(const PostgresConnection&) = delete;
 
-  // Errors of these: `unsupported` when a table, column or right is missing, or a constraint refuses a row; no_space; else
+  // Errors of these: `unsupported` when a table, column or right is missing, or a row is refused; no_space; else
   // io_failed, after which it is not known whether a commit took place.
   /// What an error left open is rolled back.
   Result<void> begin();
@@ -70,10 +71,18 @@ class PostgresConnection {
   /// Has the server look at the statement without running it.
   Result<void> prepare(const SqlStatement& statement);
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
-  /// That a constraint or a column refuses a row is an outcome, not an error. Only behind a savepoint, to which the caller goes back then.
+  /// That a constraint, a column or a trigger refuses a row is an outcome, not an error. Only in a part, which the caller takes
+  /// back then.
   Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   /// Statements without parameters or rows, separated by semicolons.
   Result<void> execute(const std::string& script);
+
+  // A part of the transaction that can be taken back; parts may be in parts. Outside of one, constraints that can be deferred
+  // are checked with each statement; in one, when it is kept, so that rows which are right only together are one part.
+  Result<void> begin_part();
+  /// Keeps it, or takes it back. What a deferred constraint says against keeping it, in which case it is taken back, too;
+  /// else empty.
+  Result<std::string> end_part(bool keep);
 
  private:
   class Guard;

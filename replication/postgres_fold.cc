@@ -5,10 +5,6 @@
 namespace holdfast {
 namespace {
 
-constexpr const char* kSavepoint = "SAVEPOINT fold";
-constexpr const char* kRelease = "RELEASE SAVEPOINT fold";
-constexpr const char* kBack = "ROLLBACK TO SAVEPOINT fold; RELEASE SAVEPOINT fold";
-
 /// Of the words in which the database refused rows. Those of a constraint name it, in whatever language.
 ParkReason reason_of(std::string_view refusal) {
   if (refusal.find("flash_sale_order_live") != std::string_view::npos) return ParkReason::duplicate_live;
@@ -33,10 +29,12 @@ Trial judge(const WriteResult& written, const OrderFold& fold, ParkReason reason
 
 Result<Trial> PostgresFold::write(const OrderFold& fold, const KnownItems& known) {
   if (fold.empty()) return Trial();
-  HOLDFAST_TRY(connection_.execute(kSavepoint));
+  HOLDFAST_TRY(connection_.begin_part());
   auto trial = try_rows(fold, known);
   if (!trial) return trial.error();
-  HOLDFAST_TRY(connection_.execute(trial->fits() ? kRelease : kBack));
+  auto against = connection_.end_part(trial->fits());
+  if (!against) return against.error();
+  if (!against->empty()) *trial = judge({{}, std::move(*against)}, fold, ParkReason::refused, "");
   if (trial->unfit.size() != 1 || trial->refusal.reason != ParkReason::no_room) return trial;
   auto refusal = why_no_sum(known.at(*trial->unfit.begin()));
   if (!refusal) return refusal.error();
@@ -64,10 +62,11 @@ Result<Trial> PostgresFold::try_rows(const OrderFold& fold, const KnownItems& kn
 }
 
 Result<std::string> PostgresFold::load(RowOfLoad how, const KnownItem& item, const Event& event, const KeptRow& kept) {
-  HOLDFAST_TRY(connection_.execute(kSavepoint));
+  HOLDFAST_TRY(connection_.begin_part());
   auto refused = tables_.load_item(how, item, event, kept);
-  if (refused) HOLDFAST_TRY(connection_.execute(refused->empty() ? kRelease : kBack));
-  return refused;
+  if (!refused) return refused;
+  auto against = connection_.end_part(refused->empty());
+  return against && against->empty() ? refused : against;
 }
 
 std::optional<Refusal> PostgresFold::why_no_row(const ItemRow& row, const KnownItem& item) {

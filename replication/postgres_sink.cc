@@ -246,10 +246,8 @@ Result<void> PostgresSink::claim_places() {
   if (!free->empty()) tried_last_ = free->back().first;
   PostgresBatch writer(*connection_, *tables_, known_, false, settings_.existing_items);
   for (const auto& [number, at] : *free) {
-    HOLDFAST_TRY(connection_->execute("SAVEPOINT claim"));
     const auto claimed = writer.claim(number, at);
     if (!claimed) return claimed.error();
-    HOLDFAST_TRY(connection_->execute(*claimed ? "RELEASE SAVEPOINT claim" : "ROLLBACK TO SAVEPOINT claim"));
     if (!*claimed) continue;
     const ItemFacts& item = *known_.at(number).facts;
     const AuditNote note{"claim item", outside_text(item.name), item.version.value(), "", "", "", "it was kept out"};

@@ -62,6 +62,43 @@ TEST_CASE("postgres_refused: what the database refuses of a reservation is parke
   }
 }
 
+TEST_CASE("postgres_refused: what is checked at the end of a transaction only, or by a trigger, is parked, too") {
+  for (const std::size_t at_once : {1U, 1000U}) {
+    SinkBench bench;
+    bench.execute(
+        "ALTER TABLE flash_sale_order ADD CONSTRAINT own UNIQUE (item_id, user_id) DEFERRABLE INITIALLY DEFERRED;"
+        "CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.user_id = 'bot' THEN RAISE EXCEPTION"
+        " 'no bots'; END IF; RETURN NEW; END $$;"
+        "CREATE TRIGGER own BEFORE INSERT ON flash_sale_order FOR EACH ROW EXECUTE FUNCTION own()");
+    auto& item = bench.log.create("a", 100);
+    bench.log.reserve(item, 1, "1");
+    bench.log.follow(item, 1, Verb::release);
+    for (std::uint64_t id = 2; id <= 10; ++id) bench.log.reserve(item, id, id == 4 ? "1" : std::to_string(id));
+    bench.log.reserve(item, 11, "bot");
+    bench.log.reserve(item, 12, "12");
+    CHECK(bench.flush(at_once) == "");
+    CHECK(bench.parked() == "4 refused - PENDING 0; b refused - PENDING 0");
+    CHECK(bench.rows("SELECT detail FROM holdfast_parked ORDER BY first_sequence") ==
+          "duplicate key value violates unique constraint \"own\"; no bots");
+    CHECK(bench.sold() == "100 9");
+    CHECK(bench.audit() == "");
+  }
+}
+
+TEST_CASE("postgres_refused: rows that are right only together are looked at together") {
+  SinkBench bench;
+  bench.execute(
+      "CREATE FUNCTION agrees() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF (SELECT sold FROM flash_sale_item WHERE"
+      " item_id = NEW.item_id) <> (SELECT sum(quantity) FROM flash_sale_order WHERE item_id = NEW.item_id) THEN"
+      " RAISE EXCEPTION 'sums'; END IF; RETURN NULL; END $$; CREATE CONSTRAINT TRIGGER agrees AFTER INSERT ON"
+      " flash_sale_order DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION agrees()");
+  auto& item = bench.log.create("a", 100);
+  for (std::uint64_t id = 1; id <= 10; ++id) bench.log.reserve(item, id, std::to_string(id));
+  CHECK(bench.flush() == "");
+  CHECK(bench.parked() == "");
+  CHECK(bench.sold() == "100 10");
+}
+
 TEST_CASE("postgres_refused: of many rows those that are refused are found by halves") {
   SinkBench bench;
   bench.execute("ALTER TABLE flash_sale_order ADD CONSTRAINT own CHECK (user_id NOT LIKE '%7')");

@@ -213,8 +213,9 @@ TEST_CASE("postgres_start: all or nothing") {
   CHECK(bench.flush() == "");
   bench.log.reserve(item, 2, "2");
   bench.execute(
-      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'made'; END $$;"
-      "CREATE TRIGGER fail BEFORE INSERT ON flash_sale_order EXECUTE FUNCTION fail()");
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'made' USING ERRCODE = "
+      "'57014';"
+      " END $$; CREATE TRIGGER fail BEFORE INSERT ON flash_sale_order EXECUTE FUNCTION fail()");
   CHECK(has(begin(bench, true), "made"));
   CHECK(bench.rows("SELECT to_regnamespace('holdfast_before_2'), (SELECT count(*) FROM flash_sale_order)") == "- 1");
 }
