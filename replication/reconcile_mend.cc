@@ -2,6 +2,7 @@
 
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
+#include "replication/by_halves.h"
 #include "replication/limits.h"
 #include "replication/migrations.h"
 #include "replication/postgres_statements.h"
@@ -111,10 +112,6 @@ const SqlStatement kSold{
     " UPDATE flash_sale_item i SET sold = i.sold + old.delta FROM old WHERE i.item_id = old.item_id"
     " RETURNING old.item, i.version, '', old.before::text, to_jsonb(i)::text"};
 
-constexpr const char* kSavepoint = "SAVEPOINT mend";
-constexpr const char* kRelease = "RELEASE SAVEPOINT mend";
-constexpr const char* kBack = "ROLLBACK TO SAVEPOINT mend; RELEASE SAVEPOINT mend";
-
 ReconcileKey key_of(const Difference& difference) { return {difference.number, difference.expected->id.value()}; }
 
 /// In which order kinds are mended: orders need the journal, and sums come last.
@@ -171,13 +168,11 @@ Result<std::uint64_t> ReconcileMender::mend_batch(DifferenceKind kind, Batch bat
     case DifferenceKind::journal:
       return mend_journal(batch);
     case DifferenceKind::missing:
-      return insert_orders(batch);
     case DifferenceKind::terms:
     case DifferenceKind::state:
     case DifferenceKind::quantity:
-      return update_orders(batch);
     case DifferenceKind::sold:
-      return mend_sold(batch);
+      return mend_rows(batch);
     default:
       CHECK(false);
   }
@@ -236,7 +231,50 @@ Result<std::uint64_t> ReconcileMender::mend_journal(Batch batch) {
   return mended;
 }
 
-Result<std::uint64_t> ReconcileMender::insert_orders(Batch batch) {
+/// As many together as the database takes. Each that it refuses stays for a person.
+Result<std::uint64_t> ReconcileMender::mend_rows(Batch batch) {
+  std::uint64_t mended = 0;
+  const auto attempt = [&](std::size_t begin, std::size_t count) -> Result<Attempt> {
+    auto changed = try_rows(batch.subspan(begin, count));
+    if (!changed) return changed.error();
+    if (!changed->refused.empty() && count > 1) return Attempt();
+    if (!changed->refused.empty()) {
+      refused_.push_back({batch[begin], std::move(changed->refused)});
+      return Attempt{1, false};
+    }
+    const auto noted = note(*changed, batch.front()->kind);
+    if (!noted) return noted.error();
+    mended += *noted;
+    return Attempt{count};
+  };
+  HOLDFAST_TRY(by_halves(batch.size(), attempt));
+  return mended;
+}
+
+Result<SqlAnswer> ReconcileMender::try_rows(Batch batch) {
+  HOLDFAST_TRY(connection_.begin_part());
+  auto changed = write_rows(batch);
+  if (!changed) return changed;
+  auto against = connection_.end_part(changed->refused.empty());
+  if (!against) return against.error();
+  if (!against->empty()) changed->refused = std::move(*against);
+  return changed;
+}
+
+Result<SqlAnswer> ReconcileMender::write_rows(Batch batch) {
+  switch (batch.front()->kind) {
+    case DifferenceKind::missing:
+      return insert_orders(batch);
+    case DifferenceKind::terms:
+      return update_terms(batch);
+    case DifferenceKind::sold:
+      return update_sold(batch);
+    default:
+      return update_orders(batch);
+  }
+}
+
+Result<SqlAnswer> ReconcileMender::insert_orders(Batch batch) {
   SqlRows<14> rows;
   for (const Difference* difference : batch) {
     const Observation& row = *difference->expected;
@@ -253,39 +291,10 @@ Result<std::uint64_t> ReconcileMender::insert_orders(Batch batch) {
              status_name(row.status), row.sequence.value(), row.lsn.value(), difference->as_of.value(), price, currency,
              sale, difference->number.value());
   }
-  const auto made = run(kInsertOrders, rows.parameters());
-  if (!made) return made.error();
-  return note(*made, DifferenceKind::missing);
+  return try_run(kInsertOrders, rows.parameters());
 }
 
-/// All at once, or, when a row of them is refused, one by one.
-Result<std::uint64_t> ReconcileMender::update_orders(Batch batch) {
-  const auto together = try_update(batch);
-  if (!together) return together.error();
-  if (*together) return **together;
-  std::uint64_t mended = 0;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const auto singly = try_update(batch.subspan(i, 1));
-    if (!singly) return singly.error();
-    mended += singly->value_or(0);
-  }
-  return mended;
-}
-
-/// How many; nothing when a row is refused.
-Result<std::optional<std::uint64_t>> ReconcileMender::try_update(Batch batch) {
-  const DifferenceKind kind = batch.front()->kind;
-  HOLDFAST_TRY(connection_.execute(kSavepoint));
-  const auto changed = kind == DifferenceKind::terms ? try_terms(batch) : try_states(batch);
-  if (!changed) return changed.error();
-  HOLDFAST_TRY(connection_.execute(changed->refused.empty() ? kRelease : kBack));
-  if (!changed->refused.empty()) return std::optional<std::uint64_t>();
-  const auto noted = note(*changed, kind);
-  if (!noted) return noted.error();
-  return std::optional(*noted);
-}
-
-Result<SqlAnswer> ReconcileMender::try_terms(Batch batch) {
+Result<SqlAnswer> ReconcileMender::update_terms(Batch batch) {
   SqlRows<14> rows;
   for (const Difference* difference : batch) {
     const Observation& row = *difference->expected;
@@ -312,7 +321,7 @@ Result<SqlAnswer> ReconcileMender::try_terms(Batch batch) {
   return try_run(kUpdateTerms, rows.parameters());
 }
 
-Result<SqlAnswer> ReconcileMender::try_states(Batch batch) {
+Result<SqlAnswer> ReconcileMender::update_orders(Batch batch) {
   SqlRows<12> rows;
   for (const Difference* difference : batch) {
     const Observation& row = *difference->expected;
@@ -324,15 +333,13 @@ Result<SqlAnswer> ReconcileMender::try_states(Batch batch) {
   return try_run(kUpdateOrders, rows.parameters());
 }
 
-Result<std::uint64_t> ReconcileMender::mend_sold(Batch batch) {
+Result<SqlAnswer> ReconcileMender::update_sold(Batch batch) {
   SqlRows<4> rows;
   for (const Difference* difference : batch) {
     const ReconcileItem& item = items_.at(difference->number.value());
     rows.add(item.item_id, difference->version.value(), item.item, difference->delta);
   }
-  const auto changed = run(kSold, rows.parameters());
-  if (!changed) return changed.error();
-  return note(*changed, DifferenceKind::sold);
+  return try_run(kSold, rows.parameters());
 }
 
 }  // namespace holdfast

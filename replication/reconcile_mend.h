@@ -27,17 +27,25 @@ class ReconcileMender {
   using Counts = std::array<std::uint64_t, kDifferenceKinds>;
   Result<Counts> mend(std::span<const Difference> differences);
 
+  /// A difference that stays for a person, since the database refused the row that would mend it.
+  struct Refused {
+    const Difference* difference;
+    std::string words;  // the database's
+  };
+  const std::vector<Refused>& refused() const noexcept { return refused_; }
+
  private:
   using Batch = std::span<const Difference* const>;
   Result<std::uint64_t> mend_batch(DifferenceKind kind, Batch batch);
   Result<std::uint64_t> mend_cursor(const Difference& difference);
   Result<std::uint64_t> mend_journal(Batch batch);
-  Result<std::uint64_t> insert_orders(Batch batch);
-  Result<std::uint64_t> update_orders(Batch batch);
-  Result<std::optional<std::uint64_t>> try_update(Batch batch);
-  Result<SqlAnswer> try_states(Batch batch);
-  Result<SqlAnswer> try_terms(Batch batch);
-  Result<std::uint64_t> mend_sold(Batch batch);
+  Result<std::uint64_t> mend_rows(Batch batch);
+  Result<SqlAnswer> try_rows(Batch batch);
+  Result<SqlAnswer> write_rows(Batch batch);
+  Result<SqlAnswer> insert_orders(Batch batch);
+  Result<SqlAnswer> update_orders(Batch batch);
+  Result<SqlAnswer> update_terms(Batch batch);
+  Result<SqlAnswer> update_sold(Batch batch);
   Result<SqlAnswer> run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   Result<SqlAnswer> try_run(const SqlStatement& statement, const std::vector<std::string>& parameters);
   /// Notes the rows of an answer: item, version, key, before, after.
@@ -47,6 +55,7 @@ class ReconcileMender {
   OutsideIds ids_;
   std::string sink_;
   const ReconcileItems& items_;
+  std::vector<Refused> refused_;
   /// A row of the journal.
   struct Row {
     std::optional<Event> change;  // nothing: the log does not have it

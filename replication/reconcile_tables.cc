@@ -15,8 +15,9 @@ namespace {
 constexpr const char* kOneMoment =
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10min';"
     "SET LOCAL idle_in_transaction_session_timeout = '10min'";
-const SqlStatement kCursors{"cursors", "SELECT sink, log_id::text, lsn, epoch, mark = " HOLDFAST_CURSOR_MARK(
-                                           "log_id", "lsn") " FROM holdfast_cursor ORDER BY sink"};
+// The one sink that the tables are of (holdfast_cursor_one).
+const SqlStatement kCursor{"cursor", "SELECT sink, log_id::text, lsn, epoch, mark = " HOLDFAST_CURSOR_MARK(
+                                         "log_id", "lsn") " FROM holdfast_cursor"};
 const SqlStatement kLockOut{"lock_out", "SELECT pg_try_advisory_lock(hashtextextended('holdfast-reconcile', 0))"};
 constexpr const char* kItems =
     "SELECT k.item, k.item_id::text, k.live, k.sequence, k.begins, k.facts::text, i.version, i.quantity, i.sold,"
@@ -90,7 +91,7 @@ Difference foreign_row(DifferenceKind kind, std::string item, ItemVersion versio
 
 }  // namespace
 
-Result<std::unique_ptr<ReconcileTables>> ReconcileTables::open(const std::string& url, const std::string& sink) {
+Result<std::unique_ptr<ReconcileTables>> ReconcileTables::open(const std::string& url) {
   auto connection = PostgresConnection::connect(url);
   if (!connection) return connection.error();
   std::unique_ptr<ReconcileTables> tables(new ReconcileTables(std::move(*connection)));
@@ -98,33 +99,26 @@ Result<std::unique_ptr<ReconcileTables>> ReconcileTables::open(const std::string
   const auto ids = check_version(*tables->connection_);
   if (!ids) return ids.error();
   tables->ids_ = *ids;
-  HOLDFAST_TRY(tables->look(sink));
+  HOLDFAST_TRY(tables->look());
   HOLDFAST_TRY(tables->connection_->commit());
   return tables;
 }
 
-Result<void> ReconcileTables::look(const std::string& sink) {
-  const auto found = connection_->run(kCursors, {});
+Result<void> ReconcileTables::look() {
+  const auto found = connection_->run(kCursor, {});
   if (!found) return found.error();
   if (found->rows.empty())
     return Error(ErrorCode::bad_option, "holdfast_cursor is empty: the relay has written nothing yet");
-  const SqlRow* cursor = nullptr;
-  for (const SqlRow& row : found->rows) {
-    if (sink.empty() ? found->rows.size() == 1 : row.at(0) == sink) cursor = &row;
-  }
-  if (cursor == nullptr) {
-    return Error::format(ErrorCode::bad_option, "holdfast_cursor has {} rows, {}", found->rows.size(),
-                         sink.empty() ? "of which --sink must name one" : "none of that sink");
-  }
-  sink_ = cursor->at(0).value_or("");
-  if (cursor->at(1)) {
-    const auto log = parse_log_id(*cursor->at(1));
+  const SqlRow& cursor = found->rows.front();
+  sink_ = cursor.at(0).value_or("");
+  if (cursor.at(1)) {
+    const auto log = parse_log_id(*cursor.at(1));
     if (!log) return log.error();
     cursor_.log = *log;
   }
-  cursor_.lsn = Lsn(unsigned_in(*cursor, 2));
-  cursor_.epoch = Epoch(unsigned_in(*cursor, 3));
-  cursor_marked_ = cursor->at(4) == "t";
+  cursor_.lsn = Lsn(unsigned_in(cursor, 2));
+  cursor_.epoch = Epoch(unsigned_in(cursor, 3));
+  cursor_marked_ = cursor.at(4) == "t";
   return {};
 }
 
@@ -139,7 +133,7 @@ Result<bool> ReconcileTables::lock_out_others() {
 Result<void> ReconcileTables::read(ObservationSpill& spill, Differences& out, const Progress& progress) {
   HOLDFAST_TRY(connection_->begin());
   HOLDFAST_TRY(connection_->execute(kOneMoment));
-  HOLDFAST_TRY(look(sink_));
+  HOLDFAST_TRY(look());
   HOLDFAST_TRY(read_items(out));
   HOLDFAST_TRY(read_parked());
   HOLDFAST_TRY(read_orders(spill, out, progress));

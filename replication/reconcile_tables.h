@@ -12,9 +12,8 @@ namespace holdfast {
 
 class ReconcileTables {
  public:
-  /// `sink`: whose cursor; empty: the only one there is. Errors: bad_option for a sink that there is not; those of
-  /// PostgresConnection and check_version.
-  static Result<std::unique_ptr<ReconcileTables>> open(const std::string& url, const std::string& sink);
+  /// Errors: bad_option when no relay has had the tables yet; those of PostgresConnection and check_version.
+  static Result<std::unique_ptr<ReconcileTables>> open(const std::string& url);
 
   OutsideIds ids() const noexcept { return ids_; }
   const std::string& sink() const noexcept { return sink_; }
@@ -39,7 +38,7 @@ class ReconcileTables {
 
  private:
   explicit ReconcileTables(std::unique_ptr<PostgresConnection> connection) : connection_(std::move(connection)) {}
-  Result<void> look(const std::string& sink);
+  Result<void> look();
   Result<void> read_items(Differences& out);
   Result<void> read_parked();
   Result<void> read_orders(ObservationSpill& spill, Differences& out, const Progress& progress);

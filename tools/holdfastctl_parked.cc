@@ -32,7 +32,7 @@ everything else flows. Nothing returns stock by itself: the unit stays taken at 
                   end
   foreign_row     the order's row, or its item's, is gone, or is not as the log says: holdfastctl reconcile says what to do,
                   then retry
-  refused         a constraint or a column refuses the row, with the words that show has: change either, then retry; or cancel
+  refused         a constraint, column or trigger refuses the row, with the words that show has: change it, then retry; or cancel
 
 retry writes what happened to it into the tables. cancel ends the reservation at the server (RELEASE, or REFUND when it is
 confirmed), waits until the relay has carried that, and closes the entry:

@@ -50,7 +50,6 @@ std::string footer() {
 
 struct ReconcileArguments {
   std::string postgres;
-  std::string sink;
   bool repair = false;
   bool apply = false;
 };
@@ -125,7 +124,7 @@ class ReconcileRun {
   }
 
   Result<void> mend() {
-    ReconcileMender mender(tables_.connection(), tables_.ids(), tables_.sink(), tables_.items());
+    ReconcileMender& mender = mender_.emplace(tables_.connection(), tables_.ids(), tables_.sink(), tables_.items());
     mender.prepare(differences_.kept());
     if (mender.needs_log()) {
       const ReconcileServer::OnEvent offer = [&](const Event& event) -> Result<void> {
@@ -180,9 +179,33 @@ class ReconcileRun {
     all["parked"] = tables_.parked();
     all["differences"] = differences_.count();
     all["kinds"] = std::move(kinds);
-    if (words_.apply) all["mended"] = std::move(mended);
+    if (words_.apply) {
+      all["mended"] = std::move(mended);
+      all["refused"] = refused();
+    }
     all["list"] = std::move(list);
     fmt::print("{}\n", render(all, true));
+  }
+
+  json::array refused() const {
+    json::array list;
+    for (const auto& [difference, words] : mender_->refused()) {
+      list.push_back({{"item", difference->item},
+                      {"version", difference->version.value()},
+                      {"key", difference->key},
+                      {"words", words}});
+    }
+    return list;
+  }
+
+  void print_refused() const {
+    const auto& all = mender_->refused();
+    for (std::size_t i = 0; i < std::min(all.size(), kShownMax); ++i) {
+      const Difference& difference = *all[i].difference;
+      fmt::print("refused: {}\n",
+                 for_terminal(fmt::format("{} {}: {}", difference.item, difference.key, all[i].words)));
+    }
+    if (all.size() > kShownMax) fmt::print("... {} are refused (--json names them)\n", all.size());
   }
 
   void print_table() const {
@@ -199,6 +222,7 @@ class ReconcileRun {
                  words_.repair ? proposal(difference) : "");
     }
     if (differences_.count() > std::min(shown, differences_.kept().size())) fmt::print("... (--json shows more)\n");
+    if (words_.apply) print_refused();
     if (differences_.count() == 0) fmt::print("clean\n");
     if (differences_.count() > mended() && !words_.repair && !words_.apply) {
       fmt::print("Nothing was written. --repair shows what would be, --apply writes it.\n");
@@ -228,6 +252,7 @@ class ReconcileRun {
   bool json_;
   Differences differences_;
   ReconcileMender::Counts mended_{};
+  std::optional<ReconcileMender> mender_;
   std::optional<ProgressLine> progress_{std::in_place};
 };
 
@@ -238,13 +263,12 @@ int reconcile_command(CommandWords words, ServerArguments arguments) {
   CLI::App app("Compares a server with PostgreSQL's tables, names what differs, and mends the tables.",
                "holdfastctl reconcile");
   add_postgres_option(app, reconcile.postgres);
-  app.add_option("--sink", reconcile.sink, "Whose cursor, where there are several")->type_name("NAME");
   app.add_flag("--repair", reconcile.repair, "Say what would be written");
   app.add_flag("--apply", reconcile.apply, "Write it");
   add_server_options(app, arguments);
   app.footer(footer());
   if (const auto status = read_words(app, words)) return *status;
-  const auto tables = ReconcileTables::open(reconcile.postgres, reconcile.sink);
+  const auto tables = ReconcileTables::open(reconcile.postgres);
   if (!tables) return fail(tables.error());
   const auto client = connect(arguments, kTimeout);
   if (!client) return fail(client.error());

@@ -18,7 +18,7 @@ ORDERS = 20
 
 
 class Damage:
-    def __init__(self, what, sql, found, mended=None, undo="", after=""):
+    def __init__(self, what, sql, found, mended=None, undo=""):
         """`found`: kinds and how often; `mended`: the same, all if not said; `undo` restores what is not mended."""
         self.what, self.sql, self.found, self.undo = what, sql, found, undo
         self.mended = found if mended is None else mended
@@ -131,6 +131,29 @@ def each_kind_of_damage(programs, folder):
     shop.ask(("CONFIRM", "item:1", "1", "ID", id_of(1)), *reserve("item:1", [30]))
     shop.caught_up()
     check(audit(shop.database) == [] and shop.ctl("reconcile").endswith("clean\n"), "and the relay goes on")
+    shop.stop()
+
+
+def rows_that_the_database_refuses(programs, folder):
+    """Constraints of somebody's own, some of them checked at the end of a transaction: they keep nothing else from being mended."""
+    shop = Shop(programs, folder)
+    sold_some(shop)
+    right = contents(shop)
+    shop.database.run(f"DELETE FROM flash_sale_order WHERE order_id IN ('{id_of(1)}', '{id_of(5)}', '{id_of(9)}', '{id_of(13)}');"
+                      f"UPDATE flash_sale_order SET status = 'EXPIRED' WHERE {order(2)} OR {order(3)}; UPDATE flash_sale_item SET sold = 0;"
+                      "ALTER TABLE flash_sale_order ADD CONSTRAINT mine CHECK (user_id <> '5');"
+                      f"CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.order_id = '{id_of(3)}' THEN RAISE EXCEPTION 'too late'; END IF; RETURN NULL; END $$;"
+                      "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON flash_sale_order DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION late();"
+                      "ALTER TABLE flash_sale_item ADD CONSTRAINT few CHECK (sold < 5)")
+    found, mended, told = reconcile(shop, "--apply", status=1)
+    check(found == {"missing": 4, "state": 2, "sold": 2} and mended == {"missing": 3, "state": 1, "sold": 1}, "all others are mended", found, mended)
+    refused = sorted((each["item"], each["key"], each["words"]) for each in told["refused"])
+    check([row[:2] for row in refused] == [("item:1", ""), ("item:1", id_of(3)), ("item:1", id_of(5))], "each is named", refused)
+    check("few" in refused[0][2] and refused[1][2] == "too late" and "mine" in refused[2][2], "with the database's words", refused)
+    text = shop.ctl("reconcile", "--apply", status=1)
+    check(f"refused: item:1 {id_of(3)}: too late" in text, "in the table, too", text)
+    shop.database.run("ALTER TABLE flash_sale_order DROP CONSTRAINT mine; DROP TRIGGER late ON flash_sale_order; ALTER TABLE flash_sale_item DROP CONSTRAINT few")
+    check(reconcile(shop, "--apply", status=0)[1] == {"missing": 1, "state": 1, "sold": 1} and contents(shop) == right, "once they are gone, these, too")
     shop.stop()
 
 
@@ -435,7 +458,9 @@ def what_cannot_be_told(programs, folder):
     sold_some(shop)
     shop.stop()
     check("Connection refused" in shop.ctl("reconcile", status=2), "no server")
-    check("--sink must name one" not in shop.ctl("reconcile", "--sink", "other", status=2), "no such sink")
+    empty = programs.database()
+    migrated(programs.relay, empty)
+    check("the relay has written nothing yet" in shop.ctl("reconcile", "--postgres", empty.url(), status=2), "tables that no relay has had")
     other = Shop(programs, folder, data="other")
     other.ask(("ITEM", "CREATE", "item:1", "STOCK", 10))
     other.relay.kill()
@@ -445,7 +470,7 @@ def what_cannot_be_told(programs, folder):
     check("kinds of differences" in other.ctl("reconcile", "--help"), "help")
 
 
-CASES = [each_kind_of_damage, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, no_more_rights_than_the_help_says, progress_is_for_a_terminal, what_cannot_be_told]
+CASES = [each_kind_of_damage, rows_that_the_database_refuses, a_cursor_that_was_changed_while_no_relay_ran, a_cursor_that_was_changed, tables_restored_to_before, what_is_parked_is_no_difference, from_a_snapshot, begun_with_a_snapshot, begun_anew, rows_that_were_there, an_items_place_that_is_taken, while_it_sells, no_more_rights_than_the_help_says, progress_is_for_a_terminal, what_cannot_be_told]
 
 if __name__ == "__main__":
     run_shop_cases(__doc__, CASES)
