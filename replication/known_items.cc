@@ -1,7 +1,6 @@
 #include "replication/known_items.h"
 
 #include "protocol/check.h"
-#include "replication/parked_chain.h"
 
 #include <unordered_set>
 
@@ -37,7 +36,7 @@ const KnownItem& KnownItems::at(ItemNumber number) const {
 std::vector<const KnownItem*> KnownItems::without_place() const {
   std::vector<const KnownItem*> found;
   for (const auto& [number, item] : items_) {
-    const bool kept_out = !item.refused.empty() && item.refused != reason_name(ParkReason::bad_id);
+    const bool kept_out = item.refused && item.refused->reason != ParkReason::bad_id;
     if (kept_out && !item.facts->dropped) found.push_back(&item);
   }
   return found;

@@ -2,8 +2,8 @@
 // need to find their item's row, and what shows that no event is missing. One thread.
 #pragma once
 
-#include "replication/order_fold.h"
 #include "replication/outside_id.h"
+#include "replication/parked_chain.h"
 #include "replication/sink_items.h"
 
 #include <set>
@@ -11,13 +11,20 @@
 
 namespace holdfast {
 
+/// What is left of a row that was put aside (postgres_start.h) and is to be an item's again: what people did to it.
+struct KeptRow {
+  std::int64_t quantity_difference = 0;  // by how much they changed quantity
+  std::int64_t sold_before = 0;          // what it had sold before it was taken over
+};
+
 struct KnownItem {
   ItemFactsPointer facts;
-  std::string item_id;  // outside; empty when it is refused
-  std::string refused;  // why no row of it is written: bad_id, foreign_row; empty: it has one
+  std::string item_id;             // outside; empty when it is refused
+  std::optional<Refusal> refused;  // why it has no row
   std::int64_t total = 0;
   Sequence sequence;
   Sequence begins{};  // what the tables began with: the journal has the sequences after it
+  KeptRow kept{};     // of the row that it waits for, when it is refused
 };
 
 /// Pieces in which each LOAD comes before every other event of its name, so that versions do not mix.

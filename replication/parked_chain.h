@@ -11,6 +11,12 @@ enum class ParkReason : std::uint8_t { no_room, duplicate_live, bad_id, foreign_
 std::string_view reason_name(ParkReason reason) noexcept;
 std::optional<ParkReason> parse_reason(std::string_view text) noexcept;
 
+/// Why something was not written.
+struct Refusal {
+  ParkReason reason{};
+  std::string detail;  // in words; may be empty
+};
+
 /// What names a chain within its item: the reservation's id, "adjust:<id>", or "sequence:<n>" for a
 /// write of the Redis view.
 std::string chain_key(const Event& event);

@@ -2,7 +2,6 @@
 
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
-#include "replication/event_json.h"
 #include "replication/migrations.h"
 #include "replication/postgres_audit.h"
 #include "replication/postgres_fold.h"
@@ -26,9 +25,6 @@ const SqlStatement kFind{
 const SqlStatement kLockParked{"lock_parked", std::string(kColumns) +
                                                   " WHERE number = $1::bigint AND key = $2 AND first_sequence = "
                                                   "$3::bigint FOR UPDATE"};
-const SqlStatement kKnown{"known_item",
-                          "SELECT item_id::text, refused, total, sequence, facts::text FROM holdfast_item"
-                          " WHERE number = $1::bigint"};
 const SqlStatement kOver{"version_over",
                          "SELECT NOT EXISTS (SELECT FROM holdfast_item WHERE number = $1::bigint AND live)"};
 const SqlStatement kMark{"mark_parked",
@@ -101,17 +97,6 @@ Result<std::optional<ParkedEntry>> ParkedDesk::lock(const ParkedEntry& entry) {
   return std::optional(entry_in(found->rows.front()));
 }
 
-Result<std::optional<KnownItem>> ParkedDesk::known_item(ItemNumber number) {
-  const auto found = connection_->run(kKnown, {std::to_string(number.value())});
-  if (!found) return found.error();
-  if (found->rows.empty()) return std::optional<KnownItem>();
-  const SqlRow& row = found->rows.front();
-  const auto facts = facts_from_json(row.at(4).value_or(""));
-  if (!facts) return facts.error();
-  return std::optional(KnownItem{*facts, row.at(0).value_or(""), row.at(1).value_or(""), number_in(row, 2),
-                                 Sequence(unsigned_in(row, 3))});
-}
-
 Result<std::string> ParkedDesk::retry(const ParkedEntry& entry) {
   auto why = retry_locked(entry);
   if (why) HOLDFAST_TRY(connection_->commit());
@@ -123,7 +108,7 @@ Result<std::string> ParkedDesk::retry_locked(const ParkedEntry& entry) {
   if (!now) return now.error();
   if (!*now || (*now)->state != "parked") return std::string("it is not parked any more");
   if (!(*now)->cancel.empty()) return fmt::format("it is being cancelled ({})", (*now)->cancel);
-  const auto item = known_item(entry.number);
+  const auto item = tables_.known_item(entry.number);
   if (!item) return item.error();
   auto chains = load_chains(*connection_, std::vector<ChainName>{{entry.number, entry.key}});
   if (!chains) return chains.error();
@@ -147,7 +132,11 @@ Result<std::string> ParkedDesk::retry_locked(const ParkedEntry& entry) {
 
 /// All of it, or nothing and why not.
 Result<std::string> ParkedDesk::write(const ParkedChain& chain, const KnownItem& item) {
-  if (!item.refused.empty()) return fmt::format("nothing of this item is in the tables ({})", item.refused);
+  if (item.refused) {
+    const auto& [reason, words] = *item.refused;
+    return fmt::format("nothing of this item is in the tables ({}{}{})", reason_name(reason), words.empty() ? "" : ": ",
+                       words);
+  }
   if (chain.change && !outside_user_id(tables_.ids(), chain.change->user)) {
     return std::string("the user is no number, and the tables have bigint ids");
   }

@@ -71,7 +71,6 @@ class ParkedDesk {
   Result<std::optional<ParkedEntry>> lock(const ParkedEntry& entry);
   Result<std::string> retry_locked(const ParkedEntry& entry);
   Result<bool> is_over(ItemNumber number);
-  Result<std::optional<KnownItem>> known_item(ItemNumber number);
   Result<std::string> write(const ParkedChain& chain, const KnownItem& item);
   Result<void> take_back(const ParkedEntry& now);
   Result<void> note(const ParkedEntry& entry, std::string_view action, std::string_view text);

@@ -14,12 +14,11 @@ bool can_be_parked(const EventStep& step, ParkReason reason) {
   return step.event->reservation() != nullptr || step.stock_delta != 0 || reason == ParkReason::refused;
 }
 
-/// Why nothing of the item is in the tables: "reason", or "reason: words of the database".
+/// Why nothing of the item is in the tables.
 Refusal refusal_of(const KnownItem& item) {
-  const std::size_t colon = item.refused.find(": ");
-  const bool said = colon != std::string::npos;
-  return {parse_reason(item.refused.substr(0, colon)).value_or(ParkReason::foreign_row),
-          said ? item.refused.substr(colon + 2) : "nothing of this item is in the tables"};
+  Refusal refusal = item.refused.value();
+  if (refusal.detail.empty()) refusal.detail = "nothing of this item is in the tables";
+  return refusal;
 }
 
 Refusal no_room(const ItemRoom& room) {
@@ -79,7 +78,7 @@ Result<void> PostgresBatch::begin_item(const StartItem& item, WallTime at) {
   load.change = ItemChange{ItemEvent::load, false, 0, {}, {}};
   HOLDFAST_TRY(this->load(load, item.sequence));
   const KnownItem& known = known_.at(item.facts->number);
-  if (!known.refused.empty()) return {};
+  if (known.refused) return {};
   const auto described = describe(known, at);
   if (!described) return described.error();
   if (described->fits()) return {};
@@ -89,7 +88,7 @@ Result<void> PostgresBatch::begin_item(const StartItem& item, WallTime at) {
 
 Result<void> PostgresBatch::begin_orders(const StartItem& item, std::span<const OrderChange> orders, WallTime at) {
   const KnownItem& known = known_.at(item.facts->number);
-  const bool refused = !known.refused.empty();
+  const bool refused = known.refused.has_value();
   const Refusal why = refused ? refusal_of(known) : Refusal{ParkReason::bad_id, "the user is no number"};
   std::vector<OrderChange> fitting;
   for (const OrderChange& order : orders) {
@@ -145,9 +144,12 @@ Result<void> PostgresBatch::load(const Event& event, Sequence begins) {
   item.facts = event.item;
   item.total = total(event.after);
   item.sequence = item.begins = begins;
+  if (const auto place = kept_.find({outside_text(name), event.item->version}); place != kept_.end()) {
+    item.kept = place->second;
+  }
   const auto id = outside_item_id(tables_.ids(), name);
   if (!id) {
-    item.refused = reason_name(ParkReason::bad_id);
+    item.refused = Refusal{ParkReason::bad_id, ""};
   } else {
     item.item_id = *id;
     HOLDFAST_TRY(write_loaded(item, event));
@@ -171,13 +173,12 @@ Result<void> PostgresBatch::write_loaded(KnownItem& item, const Event& event) {
   if (owner->empty() || *owner == outside_text(item.facts->name)) {
     const auto how = row_of_load(item, owner->empty());
     if (!how) return how.error();
-    const auto against = *how ? fold_.load(**how, item, event, kept(item)) : Result<std::string>("");
+    const auto against = *how ? fold_.load(**how, item, event) : Result<std::string>("");
     if (!against) return against.error();
     if (*how && against->empty()) return {};
-    item.refused = reason_name(*how ? ParkReason::refused : ParkReason::foreign_row);
-    if (*how) item.refused += ": " + *against;
+    item.refused = Refusal{*how ? ParkReason::refused : ParkReason::foreign_row, *against};
   } else {
-    item.refused = reason_name(ParkReason::bad_id);
+    item.refused = Refusal{ParkReason::bad_id, ""};
   }
   item.item_id.clear();
   return {};
@@ -199,7 +200,7 @@ Result<bool> PostgresBatch::claim(ItemNumber number, WallTime at) {
 Result<bool> PostgresBatch::try_claim(KnownItem item, WallTime at) {
   const ItemNumber number = item.facts->number;
   item.item_id = outside_item_id(tables_.ids(), item.facts->name).value();
-  item.refused.clear();
+  item.refused.reset();
   Event load;
   load.item = item.facts;
   load.sequence = item.sequence;
@@ -207,7 +208,7 @@ Result<bool> PostgresBatch::try_claim(KnownItem item, WallTime at) {
   load.after.available = item.total;
   load.change = ItemChange{ItemEvent::load, false, 0, {}, {}};
   HOLDFAST_TRY(write_loaded(item, load));
-  if (!item.refused.empty()) return false;
+  if (item.refused) return false;
   HOLDFAST_TRY(tables_.claim(item));
   known_.put(std::move(item));
   const auto described = describe(known_.at(number), at);
@@ -220,11 +221,6 @@ Result<Trial> PostgresBatch::describe(const KnownItem& item, WallTime at) {
   OrderFold fold;
   fold.items.push_back({item.facts, 0, 0, item.sequence, at, true});
   return fold_.write(fold, known_);
-}
-
-KeptRow PostgresBatch::kept(const KnownItem& item) const {
-  const auto place = kept_.find({item.item_id, item.facts->version});
-  return place == kept_.end() ? KeptRow() : place->second;
 }
 
 /// Nothing when there is a row that is not ours to take. `is_new`: no version of the item is known.
@@ -246,7 +242,7 @@ Result<std::optional<RowOfLoad>> PostgresBatch::row_of_load(const KnownItem& ite
 
 std::optional<Refusal> PostgresBatch::never_fits(const Event& event) const {
   const KnownItem& item = known_.at(event.item->number);
-  if (!item.refused.empty()) return refusal_of(item);
+  if (item.refused) return refusal_of(item);
   const auto* const reservation = event.reservation();
   if (reservation != nullptr && !outside_user_id(tables_.ids(), reservation->user)) {
     return Refusal{ParkReason::bad_id, "the user is no number"};

@@ -51,7 +51,6 @@ class PostgresBatch {
   // Items that are loaded.
   Result<void> load(const Event& event, Sequence begins);
   Result<void> write_loaded(KnownItem& item, const Event& event);
-  KeptRow kept(const KnownItem& item) const;
   Result<Trial> describe(const KnownItem& item, WallTime at);
   Result<bool> try_claim(KnownItem item, WallTime at);
   Result<std::optional<RowOfLoad>> row_of_load(const KnownItem& item, bool is_new);

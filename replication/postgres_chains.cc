@@ -81,7 +81,7 @@ Result<bool> PostgresChains::settle_together(const std::vector<ParkedChain*>& ch
   std::map<ItemNumber, ItemSum> sums;
   for (const ParkedChain* const chain : chains) {
     const KnownItem& item = known_.at(chain->number);
-    if (!item.refused.empty()) return false;
+    if (item.refused) return false;
     OrderFold one = fold_chain(*chain, item.facts);
     CHECK(one.resumes.empty());
     std::move(one.updates.begin(), one.updates.end(), std::back_inserter(fold.updates));
@@ -98,7 +98,7 @@ Result<bool> PostgresChains::settle_together(const std::vector<ParkedChain*>& ch
 
 Result<void> PostgresChains::settle_one(ParkedChain& chain) {
   const KnownItem& item = known_.at(chain.number);
-  if (!item.refused.empty()) {
+  if (item.refused) {
     chain.parked = false;
     return {};
   }

@@ -61,9 +61,9 @@ Result<Trial> PostgresFold::try_rows(const OrderFold& fold, const KnownItems& kn
   return judge(*summed, fold, ParkReason::no_room, "");
 }
 
-Result<std::string> PostgresFold::load(RowOfLoad how, const KnownItem& item, const Event& event, const KeptRow& kept) {
+Result<std::string> PostgresFold::load(RowOfLoad how, const KnownItem& item, const Event& event) {
   HOLDFAST_TRY(connection_.begin_part());
-  auto refused = tables_.load_item(how, item, event, kept);
+  auto refused = tables_.load_item(how, item, event);
   if (!refused) return refused;
   auto against = connection_.end_part(refused->empty());
   return against && against->empty() ? refused : against;

@@ -9,12 +9,6 @@
 
 namespace holdfast {
 
-/// Why something was not written.
-struct Refusal {
-  ParkReason reason{};
-  std::string detail;
-};
-
 /// What came of trying a fold.
 struct Trial {
   std::set<ItemNumber> unfit;  // items whose rows did not match; nothing was written then
@@ -30,7 +24,7 @@ class PostgresFold {
   /// `known`: of all its items.
   Result<Trial> write(const OrderFold& fold, const KnownItems& known);
   /// Makes, takes over or describes anew an item's row. What the database says against it; empty: it is there.
-  Result<std::string> load(RowOfLoad how, const KnownItem& item, const Event& event, const KeptRow& kept);
+  Result<std::string> load(RowOfLoad how, const KnownItem& item, const Event& event);
   /// Why nothing of the item can be written, whatever it is; nothing when its row is as it must be.
   static std::optional<Refusal> why_no_row(const ItemRow& row, const KnownItem& item);
 

@@ -4,6 +4,7 @@ namespace holdfast {
 namespace {
 
 constexpr const char* kVersions =
+    "SET LOCAL statement_timeout = 0;"  // however much there is to change
     "SELECT pg_advisory_xact_lock(hashtextextended('holdfast-schema', 0));"
     "CREATE TABLE IF NOT EXISTS holdfast_schema ("
     " version int PRIMARY KEY, name text NOT NULL, ids text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())";
@@ -39,29 +40,27 @@ Result<SchemaVersion> newest(PostgresConnection& connection) {
   return SchemaVersion{std::stoi(row[0].value_or("0")), numbers ? OutsideIds::bigint : OutsideIds::text};
 }
 
-int known_version() { return migrations().back().version; }
-
-Error too_new(int version) {
+Error too_new(int version, int known) {
   return Error::format(ErrorCode::unsupported,
-                       "the schema has version {}, and this holdfast-relay knows {}: use a newer one", version,
-                       known_version());
+                       "the schema has version {}, and this holdfast-relay knows {}: use a newer one", version, known);
 }
 
 }  // namespace
 
-Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<OutsideIds> ids) {
+Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<OutsideIds> ids,
+                                std::span<const Migration> steps) {
+  const int known = steps.back().version;
   HOLDFAST_TRY(connection.begin());
   HOLDFAST_TRY(connection.execute(kVersions));
   const auto before = newest(connection);
   if (!before) return before.error();
-  if (before->version > known_version()) return too_new(before->version);
+  if (before->version > known) return too_new(before->version, known);
   if (before->version > 0 && ids && *ids != before->ids) {
     return Error::format(ErrorCode::bad_option, "--ids {}: the tables have {} ids, which does not change any more",
                          ids_name(*ids), ids_name(before->ids));
   }
-  MigrationReport report{before->version, known_version(),
-                         before->version > 0 ? before->ids : ids.value_or(OutsideIds::text)};
-  for (const Migration& step : migrations()) {
+  MigrationReport report{before->version, known, before->version > 0 ? before->ids : ids.value_or(OutsideIds::text)};
+  for (const Migration& step : steps) {
     if (step.version <= before->version) continue;
     HOLDFAST_TRY(connection.execute(sql_with_ids(step.sql, report.ids)));
     HOLDFAST_TRY(connection.run(
@@ -99,11 +98,12 @@ Result<OutsideIds> check_version(PostgresConnection& connection) {
   const bool there = exists->rows.at(0).at(0) == "t";
   const auto found = there ? newest(connection) : Result<SchemaVersion>(SchemaVersion{});
   if (!found) return found.error();
-  if (found->version > known_version()) return too_new(found->version);
-  if (found->version < known_version()) {
+  const int known = migrations().back().version;
+  if (found->version > known) return too_new(found->version, known);
+  if (found->version < known) {
     return Error::format(ErrorCode::unsupported,
                          "the schema has version {} and should have {}: run holdfast-relay migrate --postgres URL",
-                         found->version, known_version());
+                         found->version, known);
   }
   return found->ids;
 }

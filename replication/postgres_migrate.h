@@ -16,7 +16,8 @@ struct MigrationReport {
 /// Applies the steps that are missing, all or none, one process at a time. `ids` must be what the first step was applied
 /// with; none: that, or text. Errors: bad_option for other ids; unsupported for a schema newer than this program; those
 /// of PostgresConnection.
-Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<OutsideIds> ids);
+Result<MigrationReport> migrate(PostgresConnection& connection, std::optional<OutsideIds> ids,
+                                std::span<const Migration> steps = migrations());
 
 /// The ids of the schema. An error, `unsupported`, says what to do when it is not this version's. REQUIRES: begun.
 Result<OutsideIds> check_version(PostgresConnection& connection);

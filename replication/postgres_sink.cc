@@ -306,7 +306,7 @@ Result<StartReport> PostgresSink::do_bootstrap(StartState& state, bool set_aside
   writer.keep(std::move(aside.kept));
   PostgresStart start(writer, state.at());
   HOLDFAST_TRY(state.read(start));
-  if (!aside.schema.empty()) HOLDFAST_TRY(finish_history(*connection_));
+  if (!aside.schema.empty()) HOLDFAST_TRY(finish_history(*connection_, aside.schema));
   HOLDFAST_TRY(tables_->put_cursor(report.cursor, owner_));
   HOLDFAST_TRY(connection_->commit());
   cursor_ = report.cursor;

@@ -10,10 +10,11 @@
 namespace holdfast {
 namespace {
 
-const SqlStatement kKeptRows{"kept_rows",
-                             "SELECT i.item_id::text, i.version, i.quantity - k.total, k.sold_before"
-                             " FROM flash_sale_item i JOIN holdfast_item k ON k.item_id = i.item_id"
-                             " AND k.version = i.version WHERE i.quantity <> k.total OR k.sold_before <> 0"};
+const SqlStatement kKeptRows{
+    "kept_rows",
+    "SELECT k.item, k.version, coalesce(i.quantity - k.total, k.kept_quantity), k.sold_before"
+    " FROM holdfast_item k LEFT JOIN flash_sale_item i ON i.item_id = k.item_id AND i.version ="
+    " k.version WHERE i.quantity <> k.total OR k.sold_before <> 0 OR k.kept_quantity <> 0"};
 constexpr const char* kToHistory =
     "INSERT INTO flash_sale_item_history (item_id, version, quantity, sold, sequence, state, price, currency, sale_id,"
     " ended_at) SELECT item_id, version, quantity, sold, sequence, state, price, currency, sale_id, now()"
@@ -22,9 +23,12 @@ constexpr const char* kToHistory =
     "UPDATE flash_sale_item i SET version = 0, sequence = 0, state = 'DROPPED', sold = coalesce((SELECT"
     " least(k.sold_before, i.quantity) FROM holdfast_item k WHERE k.item_id = i.item_id AND k.version = i.version), 0)"
     " WHERE i.version > 0;";
+// Of items that have their rows again, and of those that wait for theirs.
 constexpr const char* kFinishHistory =
     "DELETE FROM flash_sale_item_history h USING flash_sale_item i"
-    " WHERE h.item_id = i.item_id AND h.version >= i.version AND i.version > 0";
+    " WHERE h.item_id = i.item_id AND h.version >= i.version AND i.version > 0;"
+    "DELETE FROM flash_sale_item_history h USING {0}.holdfast_item before, holdfast_item k"
+    " WHERE k.refused IS NOT NULL AND before.item = k.item AND h.item_id = before.item_id AND h.version >= k.version";
 
 constexpr std::array<const char*, 4> kEmptied = {"flash_sale_order", "flash_sale_journal", "holdfast_item",
                                                  "holdfast_parked"};
@@ -55,7 +59,9 @@ Result<PutAside> put_aside(PostgresConnection& connection, Epoch epoch) {
   return aside;
 }
 
-Result<void> finish_history(PostgresConnection& connection) { return connection.execute(kFinishHistory); }
+Result<void> finish_history(PostgresConnection& connection, const std::string& schema) {
+  return connection.execute(fmt::format(kFinishHistory, schema));
+}
 
 Result<void> PostgresStart::on_item(const StartItem& item) {
   ++items_;

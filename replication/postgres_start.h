@@ -16,8 +16,8 @@ struct PutAside {
 /// totals of every row of flash_sale_item. These rows stay as version 0, DROPPED, with what was sold before they were taken
 /// over: those that are items' again begin with that. Needs the rights of their owner, and to make schemas.
 Result<PutAside> put_aside(PostgresConnection& connection, Epoch epoch);
-/// Afterwards: versions that go on are no history.
-Result<void> finish_history(PostgresConnection& connection);
+/// Afterwards: versions that go on are no history. `schema`: where the copies are.
+Result<void> finish_history(PostgresConnection& connection, const std::string& schema);
 
 /// Writes a start state into empty tables.
 class PostgresStart final : public StartVisitor {

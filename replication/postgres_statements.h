@@ -44,18 +44,23 @@ inline const SqlStatement kPutCursor{
     " updated_at = now() WHERE sink = $1"};
 
 inline const SqlStatement kKnowsAny{"knows_any", "SELECT EXISTS (SELECT FROM holdfast_item)"};
-inline const SqlStatement kLiveItems{
-    "live_items", "SELECT item_id::text, refused, total, sequence, facts::text FROM holdfast_item WHERE live"};
+#define HOLDFAST_KNOWN_ITEM                                                                                      \
+  "SELECT item_id::text, refused, total, sequence, facts::text, refused_words, kept_quantity, sold_before FROM " \
+  "holdfast_item WHERE "
+inline const SqlStatement kLiveItems{"live_items", HOLDFAST_KNOWN_ITEM "live"};
+inline const SqlStatement kKnownItem{"known_item", HOLDFAST_KNOWN_ITEM "number = $1::bigint"};
+#undef HOLDFAST_KNOWN_ITEM
 inline const SqlStatement kOwnerOf{"owner_of",
                                    "SELECT item FROM holdfast_item WHERE item_id = $1::{{id}} ORDER BY number LIMIT 1"};
 inline const SqlStatement kEndVersions{
     "end_versions", "UPDATE holdfast_item SET live = false WHERE item = $1 AND live RETURNING number"};
 inline const SqlStatement kAddKnown{
     "add_known",
-    "INSERT INTO holdfast_item (number, item, version, item_id, refused, total, sequence, begins, live, facts,"
-    " sold_before) VALUES ($1::bigint, $2, $3::bigint, nullif($4, '')::{{id}}, nullif($5, ''), $6::bigint, $8::bigint,"
-    " $8::bigint, true, $7::jsonb,"
-    " coalesce((SELECT sold FROM flash_sale_item WHERE item_id = nullif($4, '')::{{id}}), 0))"
+    "INSERT INTO holdfast_item (number, item, version, item_id, refused, refused_words, total, sequence, begins, live,"
+    " facts, kept_quantity, sold_before) VALUES ($1::bigint, $2, $3::bigint, nullif($4, '')::{{id}}, nullif($5, ''),"
+    " nullif($6, ''), $7::bigint, $9::bigint, $9::bigint, true, $8::jsonb,"
+    " CASE WHEN $5 = '' THEN 0 ELSE $10::bigint END,"
+    " coalesce((SELECT sold FROM flash_sale_item WHERE item_id = nullif($4, '')::{{id}}), $11::bigint))"
     " ON CONFLICT DO NOTHING"};
 inline const SqlStatement kSaveKnown{
     "save_known",
@@ -65,14 +70,13 @@ inline const SqlStatement kSaveKnown{
 
 inline const SqlStatement kFreePlaces{
     "free_places",
-    "SELECT u.number, (extract(epoch FROM now()) * 1000)::bigint FROM unnest($1::bigint[], $2::{{id}}[]) AS u(number, "
-    "item_id)"
-    " LEFT JOIN flash_sale_item i ON i.item_id = u.item_id WHERE i.item_id IS NULL OR ($3::boolean AND i.version IS "
-    "NULL)"
-    " OR i.version = 0 ORDER BY u.number <= $5::bigint, u.number LIMIT $4::bigint"};
+    "SELECT u.number, (extract(epoch FROM now()) * 1000)::bigint"
+    " FROM unnest($1::bigint[], $2::{{id}}[], $3::bigint[]) AS u(number, item_id, version)"
+    " LEFT JOIN flash_sale_item i ON i.item_id = u.item_id WHERE i.item_id IS NULL OR ($4::boolean AND i.version IS "
+    "NULL) OR i.version < u.version ORDER BY u.number <= $6::bigint, u.number LIMIT $5::bigint"};
 inline const SqlStatement kClaim{
     "claim_item",
-    "UPDATE holdfast_item SET item_id = $2::{{id}}, refused = NULL,"
+    "UPDATE holdfast_item SET item_id = $2::{{id}}, refused = NULL, refused_words = NULL, kept_quantity = 0,"
     " sold_before = coalesce((SELECT sold FROM flash_sale_item WHERE item_id = $2::{{id}}), 0)"
     " WHERE number = $1::bigint AND refused IS NOT NULL"};
 inline const SqlStatement kLockItem{

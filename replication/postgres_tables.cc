@@ -42,6 +42,17 @@ const SqlStatement& load_statement(RowOfLoad how) {
   CHECK(false);
 }
 
+/// Of a row of kLiveItems.
+Result<KnownItem> known_item_in(const SqlRow& row) {
+  const auto facts = facts_from_json(row.at(4).value_or(""));
+  if (!facts) return facts.error();
+  KnownItem item{*facts, row.at(0).value_or(""), {}, number_in(row, 2), Sequence(unsigned_in(row, 3))};
+  if (!row.at(1)) return item;
+  item.refused = Refusal{parse_reason(*row[1]).value_or(ParkReason::foreign_row), row.at(5).value_or("")};
+  item.kept = {number_in(row, 6), number_in(row, 7)};
+  return item;
+}
+
 /// Counts rows by item: what a statement should have written and what it says that it did.
 class RowCount {
  public:
@@ -143,12 +154,20 @@ Result<std::vector<KnownItem>> PostgresTables::live_items() {
   if (!found) return found.error();
   std::vector<KnownItem> items;
   for (const SqlRow& row : found->rows) {
-    const auto facts = facts_from_json(row.at(4).value_or(""));
-    if (!facts) return facts.error();
-    items.push_back(
-        {*facts, row.at(0).value_or(""), row.at(1).value_or(""), number_in(row, 2), Sequence(unsigned_in(row, 3))});
+    auto item = known_item_in(row);
+    if (!item) return item.error();
+    items.push_back(std::move(*item));
   }
   return items;
+}
+
+Result<std::optional<KnownItem>> PostgresTables::known_item(ItemNumber number) {
+  const auto found = run(kKnownItem, {text_of(number.value())});
+  if (!found) return found.error();
+  if (found->rows.empty()) return std::optional<KnownItem>();
+  auto item = known_item_in(found->rows.front());
+  if (!item) return item.error();
+  return std::optional(std::move(*item));
 }
 
 Result<std::string> PostgresTables::owner_of(const std::string& item_id) {
@@ -167,9 +186,12 @@ Result<std::vector<ItemNumber>> PostgresTables::end_versions(const std::string& 
 
 Result<bool> PostgresTables::add_known(const KnownItem& item) {
   const ItemFacts& facts = *item.facts;
-  const auto added = run(
-      kAddKnown, {text_of(facts.number.value()), outside_text(facts.name), text_of(facts.version.value()), item.item_id,
-                  item.refused, text_of(item.total), facts_text(facts), text_of(item.begins.value())});
+  const auto added =
+      run(kAddKnown,
+          {text_of(facts.number.value()), outside_text(facts.name), text_of(facts.version.value()), item.item_id,
+           item.refused ? std::string(reason_name(item.refused->reason)) : "", item.refused ? item.refused->detail : "",
+           text_of(item.total), facts_text(facts), text_of(item.begins.value()), text_of(item.kept.quantity_difference),
+           text_of(item.kept.sold_before)});
   if (!added) return added.error();
   return added->affected == 1;
 }
@@ -190,9 +212,10 @@ Result<void> PostgresTables::save_known(std::span<const KnownItem* const> items)
 
 Result<std::vector<std::pair<ItemNumber, WallTime>>> PostgresTables::free_places(
     std::span<const KnownItem* const> items, bool existing_items, ItemNumber after) {
-  SqlRows<2> rows;
+  SqlRows<3> rows;
   for (const KnownItem* item : items) {
-    rows.add(item->facts->number.value(), outside_item_id(ids_, item->facts->name).value());
+    const ItemFacts& facts = *item->facts;
+    rows.add(facts.number.value(), outside_item_id(ids_, facts.name).value(), facts.version.value());
   }
   auto parameters = rows.parameters();
   parameters.emplace_back(existing_items ? "t" : "f");
@@ -227,8 +250,7 @@ Result<ItemRow> PostgresTables::lock_item(const std::string& item_id) {
   return row;
 }
 
-Result<std::string> PostgresTables::load_item(RowOfLoad how, const KnownItem& item, const Event& load,
-                                              const KeptRow& kept) {
+Result<std::string> PostgresTables::load_item(RowOfLoad how, const KnownItem& item, const Event& load) {
   const ItemFacts& facts = *item.facts;
   const ItemDefinition& definition = facts.definition;
   std::vector<std::string> parameters = {item.item_id,
@@ -243,6 +265,7 @@ Result<std::string> PostgresTables::load_item(RowOfLoad how, const KnownItem& it
                                          text_of(to_ms(load.at))};
   if (how == RowOfLoad::add || how == RowOfLoad::next_version) parameters.push_back(text_of(total(load.after)));
   if (how == RowOfLoad::restart) {
+    const KeptRow& kept = item.kept;
     parameters.push_back(text_of(std::max(total(load.after) + kept.quantity_difference, kept.sold_before)));
     parameters.push_back(text_of(kept.sold_before));
   }

@@ -43,12 +43,7 @@ struct ItemRow {
   std::int64_t quantity = 0;
 };
 
-/// What is left of a row that was put aside (postgres_start.h) and is an item's again: what people did to it.
-struct KeptRow {
-  std::int64_t quantity_difference = 0;  // by how much they changed quantity
-  std::int64_t sold_before = 0;          // what it had sold before it was taken over
-};
-/// By outside id and version.
+/// By the item's name, as the tables have it, and version.
 using KeptRows = std::map<std::pair<std::string, ItemVersion>, KeptRow>;
 
 class PostgresTables {
@@ -74,6 +69,8 @@ class PostgresTables {
   // Items.
   Result<bool> knows_any_item();
   Result<std::vector<KnownItem>> live_items();
+  /// Live or not.
+  Result<std::optional<KnownItem>> known_item(ItemNumber number);
   /// The name that owns an outside id; empty for none.
   Result<std::string> owner_of(const std::string& item_id);
   /// Nothing of the older versions of this name can change any more; their numbers.
@@ -81,15 +78,16 @@ class PostgresTables {
   /// With what its row says is sold already. False when the number or the version is known already.
   Result<bool> add_known(const KnownItem& item);
   Result<void> save_known(std::span<const KnownItem* const> items);
-  /// Which of those have no row in their place any more, or, with `existing_items`, one that may be taken over; at most
-  /// kClaimsAtOnce, those after `after` first, each with the time by the database's clock.
+  /// Which of those have no row in their place any more, or one of an older version of theirs, or, with `existing_items`,
+  /// one that may be taken over; at most kClaimsAtOnce, those after `after` first, each with the time by the database's
+  /// clock.
   Result<std::vector<std::pair<ItemNumber, WallTime>>> free_places(std::span<const KnownItem* const> items,
                                                                    bool existing_items, ItemNumber after);
   /// An item that was refused has a row now. REQUIRES: its row is written.
   Result<void> claim(const KnownItem& item);
   Result<ItemRow> lock_item(const std::string& item_id);
-  /// What the database says against the row, after which only a savepoint helps; empty: it is there. `kept`: of a restart.
-  Result<std::string> load_item(RowOfLoad how, const KnownItem& item, const Event& load, const KeptRow& kept);
+  /// What the database says against the row, after which only a savepoint helps; empty: it is there.
+  Result<std::string> load_item(RowOfLoad how, const KnownItem& item, const Event& load);
 
   // Rows of a fold. `known`: of all its items.
   Result<WriteResult> update_orders(std::span<const OrderChange> changes, const KnownItems& known);

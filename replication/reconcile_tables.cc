@@ -21,7 +21,7 @@ const SqlStatement kCursor{"cursor", "SELECT sink, log_id::text, lsn, epoch, mar
 const SqlStatement kLockOut{"lock_out", "SELECT pg_try_advisory_lock(hashtextextended('holdfast-reconcile', 0))"};
 constexpr const char* kItems =
     "SELECT k.item, k.item_id::text, k.live, k.sequence, k.begins, k.facts::text, i.version, i.quantity, i.sold,"
-    " k.sold_before, nullif(k.refused, 'bad_id')"
+    " k.sold_before, CASE WHEN k.refused <> 'bad_id' THEN concat_ws(': ', k.refused, k.refused_words) END"
     " FROM holdfast_item k LEFT JOIN flash_sale_item i ON i.item_id = k.item_id";
 constexpr const char* kForeignItems =
     "SELECT i.item_id::text, i.version FROM flash_sale_item i WHERE i.version IS NOT NULL"

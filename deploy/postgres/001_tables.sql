@@ -88,6 +88,8 @@ CREATE TABLE holdfast_cursor (
   owner      uuid   NOT NULL, -- of the process that has this epoch
   updated_at timestamptz NOT NULL
 );
+-- The tables are one sink's.
+CREATE UNIQUE INDEX holdfast_cursor_one ON holdfast_cursor ((true));
 
 -- Each item version that the relay has seen, with what it must know to go on at any LSN.
 CREATE TABLE holdfast_item (
@@ -95,11 +97,13 @@ CREATE TABLE holdfast_item (
   item     text    NOT NULL,      -- the name, percent-escaped
   version  bigint  NOT NULL,
   item_id  {{id}},                -- null: the name is no number
-  refused  text,                  -- why nothing of it is in the tables: bad_id, foreign_row
+  refused  text,                  -- why it has no row: bad_id, foreign_row, refused; null: it has one
+  refused_words text,             -- what the database said
   total    bigint  NOT NULL,      -- as the server last had it
   sequence bigint  NOT NULL,      -- of its last change
   begins   bigint  NOT NULL DEFAULT 0, -- what the tables began with: the journal has the sequences after it
-  sold_before bigint NOT NULL DEFAULT 0, -- sold of the row that was taken over
+  sold_before bigint NOT NULL DEFAULT 0, -- sold of the row that was taken over, or, of an item without one, will be
+  kept_quantity bigint NOT NULL DEFAULT 0, -- what people changed of quantity in the row that was put aside, of an item without one
   live     boolean NOT NULL,      -- can still change
   facts    jsonb   NOT NULL,
   UNIQUE (item, version)
@@ -113,8 +117,8 @@ CREATE TABLE holdfast_parked (
   item           text   NOT NULL,
   version        bigint NOT NULL,
   key            text   NOT NULL, -- order id, adjust:<id>, or sequence:<n>
-  reason         text   NOT NULL CHECK (reason IN ('no_room', 'duplicate_live', 'bad_id', 'foreign_row')),
-  detail         text   NOT NULL,
+  reason         text   NOT NULL CHECK (reason IN ('no_room', 'duplicate_live', 'bad_id', 'foreign_row', 'refused')),
+  detail         text   NOT NULL, -- refused: in the database's words
   state          text   NOT NULL CHECK (state IN ('parked', 'resolved', 'cancelled')),
   told           text,            -- the state that the server was last told
   cancel         text CHECK (cancel IN ('return', 'write-off')), -- how a person is ending it
@@ -138,6 +142,8 @@ CREATE TABLE holdfast_parked (
 );
 CREATE UNIQUE INDEX holdfast_parked_open ON holdfast_parked (number, key) WHERE state = 'parked';
 CREATE INDEX holdfast_parked_untold ON holdfast_parked (changed_at) WHERE told IS DISTINCT FROM state;
+-- What ended long ago is removed.
+CREATE INDEX holdfast_parked_ended ON holdfast_parked (changed_at) WHERE state <> 'parked';
 
 -- What people and tools changed, and why.
 CREATE TABLE holdfast_audit (

@@ -9,7 +9,7 @@ using namespace holdfast::test;
 
 namespace {
 
-KnownItem loaded(const Event& load) { return {load.item, "id", "", total(load.after), Sequence()}; }
+KnownItem loaded(const Event& load) { return {load.item, "id", {}, total(load.after), Sequence()}; }
 
 }  // namespace
 

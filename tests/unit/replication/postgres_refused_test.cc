@@ -144,7 +144,8 @@ TEST_CASE("postgres_refused: an item whose row the database refuses has nothing 
   bench.log.reserve(other, 2, "u");
   CHECK(bench.flush() == "");
   const std::string words = "value too long for type character varying(2)";
-  CHECK(bench.rows("SELECT item_id, refused FROM holdfast_item ORDER BY number") == "- refused: " + words + "; b -");
+  CHECK(bench.rows("SELECT item_id, refused, refused_words FROM holdfast_item ORDER BY number") ==
+        "- refused " + words + "; b - -");
   CHECK(bench.rows("SELECT reason, detail FROM holdfast_parked") == "refused " + words);
   CHECK(bench.sold("b") == "10 1");
   // Once it takes it, the item has its row; what was parked meanwhile stays so until somebody writes it, or it ends.
@@ -164,5 +165,32 @@ TEST_CASE("postgres_refused: an item whose row the database refuses has nothing 
   bench.log.reserve(next, 1, "u");
   CHECK(bench.flush() == "");
   CHECK(bench.sold() == "20 1");
+  CHECK(bench.parked() == "");
+}
+
+TEST_CASE(
+    "postgres_refused: a version whose row the database refused has it later, in the place of the version before") {
+  SinkBench bench;
+  bench.execute("ALTER TABLE flash_sale_item ADD CONSTRAINT own CHECK (price < 100)");
+  auto& first = bench.log.create("a", 10);
+  bench.log.reserve(first, 1, "u");
+  bench.log.follow(first, 1, Verb::release);
+  bench.log.change(first, ItemEvent::close);
+  ItemDefinition definition;
+  definition.price = 200;
+  auto& second = bench.log.create("a", 20, definition);
+  bench.log.reserve(second, 2, "u");
+  CHECK(bench.flush() == "");
+  CHECK(bench.rows("SELECT version, quantity, sold FROM flash_sale_item") == "1 10 0");
+  CHECK(bench.parked() == "2 refused - PENDING 0");
+  bench.execute("ALTER TABLE flash_sale_item DROP CONSTRAINT own");
+  bench.reopen();
+  bench.log.reserve(second, 3, "v");
+  CHECK(bench.flush() == "");
+  CHECK(bench.rows("SELECT version, quantity, sold, price FROM flash_sale_item") == "2 20 1 200");
+  CHECK(bench.rows("SELECT version, quantity, sold, state FROM flash_sale_item_history") == "1 10 0 CLOSED");
+  CHECK(bench.retry() == "");
+  CHECK(bench.orders() == "1 CANCELLED; 2 PENDING; 3 PENDING");
+  CHECK(bench.sold() == "20 2");
   CHECK(bench.parked() == "");
 }

@@ -135,6 +135,33 @@ TEST_CASE("postgres_start: what a row had sold before it was taken over stays so
   CHECK(bench.sold() + " " + bench.sold("gone") == "7 7 9 4");
 }
 
+TEST_CASE("postgres_start: a row that is refused when the tables begin anew is later what it would have been") {
+  SinkBench bench(OutsideIds::text, true);
+  bench.execute("INSERT INTO flash_sale_item (item_id, quantity, sold) VALUES ('a', 50, 7)");
+  ItemDefinition definition;
+  definition.price = 200;
+  auto& item = bench.log.create("a", 10, definition);
+  record(bench.log, item);
+  CHECK(bench.flush() == "");
+  bench.execute(
+      "UPDATE flash_sale_item SET quantity = 60; ALTER TABLE flash_sale_item ADD CONSTRAINT own CHECK (version = 0 OR"
+      " price < 100) NOT VALID");
+  bench.log.follow(item, 1, Verb::confirm);
+  CHECK(begin(bench, true) == "1 5 3 holdfast_before_2");
+  CHECK(bench.rows("SELECT refused, kept_quantity, sold_before FROM holdfast_item") == "refused 50 7");
+  // However often.
+  bench.log.follow(item, 5, Verb::confirm);
+  CHECK(begin(bench, true) == "1 5 3 holdfast_before_3");
+  bench.execute("ALTER TABLE flash_sale_item DROP CONSTRAINT own");
+  bench.log.change(item, ItemEvent::adjust, 5, id_of(1));
+  CHECK(bench.flush() == "");
+  CHECK(bench.sold() == "65 7");
+  CHECK(bench.rows("SELECT refused, kept_quantity, sold_before FROM holdfast_item") == "- 0 7");
+  CHECK(bench.rows("SELECT count(*) FROM flash_sale_item_history") == "0");
+  CHECK(bench.retry() == "");
+  CHECK(bench.sold() == "65 10");
+}
+
 TEST_CASE("postgres_start: totals of versions that do not go on are in the history") {
   SinkBench bench;
   auto& old = bench.log.create("a", 10);

@@ -1,5 +1,6 @@
 #include "tests/unit/replication/sink_bench.h"
 
+#include "replication/parked_desk.h"
 #include "replication/postgres_migrate.h"
 
 #include <cstdio>
@@ -80,6 +81,13 @@ void SinkBench::execute(const std::string& sql) {
   need(connection->begin());
   need(connection->execute(sql));
   need(connection->commit());
+}
+
+std::string SinkBench::retry() {
+  const auto desk = need(ParkedDesk::open(database_url()));
+  std::string said;
+  for (const ParkedEntry& entry : need(desk->find({}))) said += need(desk->retry(entry));
+  return said;
 }
 
 std::string SinkBench::audit() {

@@ -42,6 +42,8 @@ class SinkBench {
         "SELECT ltrim(right(key, 6), '0'), reason, from_status, to_status, stock_delta FROM holdfast_parked"
         " WHERE state = 'parked' ORDER BY first_sequence");
   }
+  /// What holdfastctl parked retry says of all that is parked, oldest first; empty: all of it is written.
+  std::string retry();
   /// Empty when journal, rows and sums agree with each other.
   std::string audit();
 
