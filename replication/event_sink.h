@@ -57,6 +57,9 @@ class EventSink {
   /// At most `notices_max` things that the server has not been told yet; and that it has been told of them.
   virtual Result<std::vector<ParkNotice>> untold(std::size_t notices_max) = 0;
   virtual Result<void> told(const std::vector<ParkNotice>& notices) = 0;
+  /// After open(), and every kTendEvery from then on: what is to be done that is not of one batch. `now`: of any clock that
+  /// only goes on.
+  virtual Result<void> tend(Millis) { return {}; }
   virtual SinkFigures figures() const = 0;
   /// What a person must hear since the last call: a line for each item of which something was parked and nothing was before.
   virtual std::vector<std::string> take_alarms() = 0;

@@ -19,8 +19,14 @@ inline constexpr Millis kAnswerTime{15'000};
 inline constexpr std::size_t kNoticesMax = 200;
 /// What a person changed in the tables is looked at, and told to the server, this often.
 inline constexpr Millis kNoticesEvery{5000};
-/// Items that get their rows at once whose place was taken.
+/// So often a sink is given time for what is not of one batch.
+inline constexpr Millis kTendEvery{5000};
+/// Items whose place was taken get their rows then: no more than so many, until so many of them failed. An item that failed is tried
+/// again after the first of these times, then after twice as long each time, up to the last.
 inline constexpr std::size_t kClaimsAtOnce = 1000;
+inline constexpr std::size_t kClaimFailuresMax = 10;
+inline constexpr Millis kClaimAgainFirst{5000};
+inline constexpr Millis kClaimAgainLast{60'000};
 /// A relay that is to end gives its sinks this long for what they are doing. Then it cuts them off.
 inline constexpr Millis kEndTime{5000};
 /// What was parked and has ended is kept this long, by the log's time; what is older goes from time to time, so many at once.
@@ -54,6 +60,8 @@ inline constexpr std::size_t kMendsAtOnce = 500;
 
 static_assert(kKafkaAnswerTime < kKafkaTransactionTime && kKafkaBatchBytes < kKafkaQueueBytes);
 static_assert(kGatherTime < kBlockTime && kBlockTime < kAnswerTime && kBackOffFirst < kBackOffLast);
+static_assert(kTendEvery <= kClaimAgainFirst && kClaimAgainFirst < kClaimAgainLast &&
+              kClaimFailuresMax < kClaimsAtOnce);
 static_assert(4 + 5 * kNoticesMax <= 1024);
 
 }  // namespace holdfast

@@ -2,6 +2,7 @@
 
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
+#include "replication/claim_plan.h"
 #include "replication/limits.h"
 #include "replication/postgres_audit.h"
 #include "replication/postgres_check.h"
@@ -27,6 +28,7 @@ class PostgresSink final : public EventSink {
   Result<std::vector<ParkNotice>> untold(std::size_t notices_max) override;
   Result<void> told(const std::vector<ParkNotice>& notices) override;
   void interrupt() override { interrupt_.raise(); }
+  Result<void> tend(Millis now) override;
   SinkFigures figures() const override { return figures_; }
   std::vector<std::string> take_alarms() override { return std::exchange(alarms_, {}); }
   Result<StartReport> bootstrap(StartState& state, bool set_aside) override;
@@ -44,7 +46,7 @@ class PostgresSink final : public EventSink {
   void raise_alarms(const PostgresBatch& writer);
   Result<void> forget_old(WallTime now);
   Result<void> look_at_parked();
-  Result<void> claim_places();
+  Result<void> claim_places(Millis now);
   Error superseded(const CursorRow& row) const;
   Error changed_by_hand(const CursorRow& row) const;
   Error of_another(const std::string& sink) const;
@@ -65,7 +67,7 @@ class PostgresSink final : public EventSink {
   std::optional<PostgresTables> tables_;
   KnownItems known_;
   SinkFigures figures_;
-  ItemNumber tried_last_;         // of those that are kept out
+  ClaimPlan claims_;
   std::set<ItemNumber> alarmed_;  // items of which something is parked, and somebody was told
   std::vector<std::string> alarms_;
   Cursor cursor_;  // epoch none: never taken over
@@ -120,7 +122,6 @@ Result<SinkState> PostgresSink::do_open() {
   if (!cursor) return cursor.error();
   auto items = tables_->live_items();
   if (!items) return items.error();
-  HOLDFAST_TRY(look_at_parked());
   const auto may_forget = may_forget_parked(*connection_);
   if (!may_forget) return may_forget.error();
   known_ = KnownItems();
@@ -129,7 +130,6 @@ Result<SinkState> PostgresSink::do_open() {
     state.items.put(item.facts);
     known_.put(std::move(item));
   }
-  HOLDFAST_TRY(claim_places());
   HOLDFAST_TRY(connection_->commit());
   may_forget_ = *may_forget;
   cursor_ = *cursor;
@@ -237,18 +237,33 @@ Result<void> PostgresSink::look_at_parked() {
   return {};
 }
 
+Result<void> PostgresSink::tend(Millis now) {
+  CHECK(connection_ != nullptr);
+  HOLDFAST_TRY(or_disconnect(connection_->begin()));
+  const auto row = or_disconnect(lock_own_cursor());
+  if (!row) return row.error();
+  HOLDFAST_TRY(or_disconnect(look_at_parked()));
+  HOLDFAST_TRY(or_disconnect(claim_places(now)));
+  return or_disconnect(connection_->commit());
+}
+
 /// Rows of items that something kept out, and does not any more. What is parked of them stays so for a person.
-Result<void> PostgresSink::claim_places() {
-  const auto waiting = known_.without_place();
+Result<void> PostgresSink::claim_places(Millis now) {
+  const auto waiting = claims_.due(known_.without_place(), now);
   if (waiting.empty()) return {};
-  const auto free = tables_->free_places(waiting, settings_.existing_items, tried_last_);
+  const auto free = tables_->free_places(waiting, settings_.existing_items);
   if (!free) return free.error();
-  if (!free->empty()) tried_last_ = free->back().first;
   PostgresBatch writer(*connection_, *tables_, known_, false, settings_.existing_items);
+  std::size_t failures = 0;
   for (const auto& [number, at] : *free) {
     const auto claimed = writer.claim(number, at);
     if (!claimed) return claimed.error();
-    if (!*claimed) continue;
+    if (!*claimed) {
+      claims_.failed(number, now);
+      if (++failures == kClaimFailuresMax) break;
+      continue;
+    }
+    claims_.succeeded();
     const ItemFacts& item = *known_.at(number).facts;
     const AuditNote note{"claim item", outside_text(item.name), item.version.value(), "", "", "", "it was kept out"};
     HOLDFAST_TRY(note_audit(*connection_, std::span(&note, 1)));
@@ -262,8 +277,6 @@ Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
   // Who has nothing to write learns here that the sink is another's now.
   const auto row = or_disconnect(lock_own_cursor());
   if (!row) return row.error();
-  HOLDFAST_TRY(or_disconnect(look_at_parked()));
-  HOLDFAST_TRY(or_disconnect(claim_places()));
   auto notices = or_disconnect(untold_notices(*connection_, notices_max));
   if (!notices) return notices;
   HOLDFAST_TRY(or_disconnect(connection_->commit()));

@@ -71,9 +71,9 @@ inline const SqlStatement kSaveKnown{
 inline const SqlStatement kFreePlaces{
     "free_places",
     "SELECT u.number, (extract(epoch FROM now()) * 1000)::bigint"
-    " FROM unnest($1::bigint[], $2::{{id}}[], $3::bigint[]) AS u(number, item_id, version)"
+    " FROM unnest($1::bigint[], $2::{{id}}[], $3::bigint[]) WITH ORDINALITY AS u(number, item_id, version, place)"
     " LEFT JOIN flash_sale_item i ON i.item_id = u.item_id WHERE i.item_id IS NULL OR ($4::boolean AND i.version IS "
-    "NULL) OR i.version < u.version ORDER BY u.number <= $6::bigint, u.number LIMIT $5::bigint"};
+    "NULL) OR i.version < u.version ORDER BY u.place LIMIT $5::bigint"};
 inline const SqlStatement kClaim{
     "claim_item",
     "UPDATE holdfast_item SET item_id = $2::{{id}}, refused = NULL, refused_words = NULL, kept_quantity = 0,"

@@ -211,7 +211,7 @@ Result<void> PostgresTables::save_known(std::span<const KnownItem* const> items)
 }
 
 Result<std::vector<std::pair<ItemNumber, WallTime>>> PostgresTables::free_places(
-    std::span<const KnownItem* const> items, bool existing_items, ItemNumber after) {
+    std::span<const KnownItem* const> items, bool existing_items) {
   SqlRows<3> rows;
   for (const KnownItem* item : items) {
     const ItemFacts& facts = *item->facts;
@@ -220,7 +220,6 @@ Result<std::vector<std::pair<ItemNumber, WallTime>>> PostgresTables::free_places
   auto parameters = rows.parameters();
   parameters.emplace_back(existing_items ? "t" : "f");
   parameters.push_back(text_of(std::uint64_t{kClaimsAtOnce}));
-  parameters.push_back(text_of(after.value()));
   const auto found = run(kFreePlaces, parameters);
   if (!found) return found.error();
   std::vector<std::pair<ItemNumber, WallTime>> free;

@@ -79,10 +79,9 @@ class PostgresTables {
   Result<bool> add_known(const KnownItem& item);
   Result<void> save_known(std::span<const KnownItem* const> items);
   /// Which of those have no row in their place any more, or one of an older version of theirs, or, with `existing_items`,
-  /// one that may be taken over; at most kClaimsAtOnce, those after `after` first, each with the time by the database's
-  /// clock.
+  /// one that may be taken over; the first kClaimsAtOnce of them, each with the time by the database's clock.
   Result<std::vector<std::pair<ItemNumber, WallTime>>> free_places(std::span<const KnownItem* const> items,
-                                                                   bool existing_items, ItemNumber after);
+                                                                   bool existing_items);
   /// An item that was refused has a row now. REQUIRES: its row is written.
   Result<void> claim(const KnownItem& item);
   Result<ItemRow> lock_item(const std::string& item_id);

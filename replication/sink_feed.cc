@@ -64,9 +64,11 @@ Millis SinkFeed::fail(const Error& error) {
 Result<Millis> SinkFeed::try_step(Millis now) {
   if (!decoder_) {
     HOLDFAST_TRY(take_over());
+    HOLDFAST_TRY(tend(now));
     HOLDFAST_TRY(acknowledge(now, true));
     return Millis(0);
   }
+  if (now >= tended_at_ + kTendEvery) HOLDFAST_TRY(tend(now));
   if (!decoder_->done()) {
     HOLDFAST_TRY(write(now));
     return Millis(0);
@@ -87,6 +89,13 @@ Result<void> SinkFeed::take_over() {
   status_.cursor.log = range->log;
   decoder_.emplace(status_.cursor, std::move(state->items));
   if (status_.state == FeedState::starting) succeed();
+  return {};
+}
+
+Result<void> SinkFeed::tend(Millis now) {
+  HOLDFAST_TRY(sink_.tend(now));
+  tended_at_ = now;
+  status_.figures = sink_.figures();
   return {};
 }
 

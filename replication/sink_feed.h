@@ -56,6 +56,7 @@ class SinkFeed {
   Result<void> take_over();
   Result<Millis> read(Millis now);
   Result<void> write(Millis now);
+  Result<void> tend(Millis now);
   Result<void> acknowledge(Millis now, bool notices_wanted);
   void succeed();
   Millis fail(const Error& error);
@@ -67,6 +68,7 @@ class SinkFeed {
   FeedStatus status_;
   std::optional<BatchDecoder> decoder_;  // while the sink is ours
   std::optional<Millis> read_at_;        // when it last asked
+  Millis tended_at_{0};                  // while the sink is ours: when it was last given time
   std::optional<Millis> notices_at_;     // when the server was last told of what is parked
   SinkFigures told_figures_;
   bool only_source_failed_ = false;  // the sink is as it was

@@ -1,4 +1,5 @@
 // The postgres sink where constraints and columns of somebody's own refuse rows.
+#include "replication/limits.h"
 #include "tests/unit/replication/sink_bench.h"
 
 #include "tests/doctest.h"
@@ -193,4 +194,32 @@ TEST_CASE(
   CHECK(bench.orders() == "1 CANCELLED; 2 PENDING; 3 PENDING");
   CHECK(bench.sold() == "20 2");
   CHECK(bench.parked() == "");
+}
+
+TEST_CASE("postgres_refused: items that are kept out are tried again a few at once, and not with each batch") {
+  constexpr std::uint64_t kItems = 3 * kClaimFailuresMax;
+  SinkBench bench;
+  bench.execute(
+      "CREATE SEQUENCE tries MINVALUE 0;"
+      "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tries');"
+      " RAISE EXCEPTION 'no'; END $$; CREATE TRIGGER no BEFORE INSERT ON flash_sale_item FOR EACH ROW EXECUTE FUNCTION "
+      "no()");
+  const auto tries = [&bench] { return std::stoull(bench.rows("SELECT last_value + 1 FROM tries")); };
+  std::vector<LogMaker::Item*> items;
+  for (std::uint64_t n = 0; n < kItems; ++n) items.push_back(&bench.log.create("a" + std::to_string(n), 10));
+  CHECK(bench.flush() == "");
+  CHECK(tries() == kItems);
+  for (std::uint64_t n = 0; n < kItems; ++n) bench.log.reserve(*items[n], n + 1, "u");
+  CHECK(bench.flush(1) == "");
+  CHECK(bench.sink().untold(10).has_value());
+  CHECK(tries() == kItems);
+  for (std::uint64_t round = 1; round <= 4; ++round) {
+    REQUIRE(bench.sink().tend(Millis(round)).has_value());
+    CHECK(tries() == kItems + std::min(round, std::uint64_t{3}) * kClaimFailuresMax);
+  }
+  // When they can be taken, all of them are, as soon as one of them is.
+  bench.execute("DROP TRIGGER no ON flash_sale_item");
+  REQUIRE(bench.sink().tend(kClaimAgainFirst + Millis(1)).has_value());
+  REQUIRE(bench.sink().tend(kClaimAgainFirst + Millis(1)).has_value());
+  CHECK(bench.rows("SELECT count(*) FROM flash_sale_item") == std::to_string(kItems));
 }

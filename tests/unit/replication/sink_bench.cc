@@ -48,6 +48,8 @@ std::string SinkBench::flush(std::size_t at_once) {
     sink_ = another_sink();
     const auto state = sink_->open();
     if (!state) return std::string(state.error().text());
+    const auto tended = sink_->tend(Millis(0));
+    if (!tended) return std::string(tended.error().text());
   }
   for (std::size_t begin = 0; begin < events.size(); begin += at_once) {
     EventBatch batch;

@@ -23,6 +23,7 @@ struct FakeSink final : EventSink {
   bool took_effect = false;  // of a failed apply
   std::vector<ParkNotice> notices;
   SinkFigures counted;
+  std::size_t tended = 0;
 
   Result<SinkState> open() override {
     if (!open_failures.empty()) return take(open_failures);
@@ -42,6 +43,10 @@ struct FakeSink final : EventSink {
       batches.push_back(batch.events.size());
     }
     if (fails) return take(apply_failures);
+    return {};
+  }
+  Result<void> tend(Millis) override {
+    ++tended;
     return {};
   }
   Result<std::vector<ParkNotice>> untold(std::size_t notices_max) override {
@@ -299,4 +304,16 @@ TEST_CASE("sink_feed: a server that will not be told what is parked is still tol
   bench.run();
   CHECK(bench.source.acknowledged.back() == bench.source.range.durable);
   CHECK(bench.sink.notices.size() == 1);
+}
+
+TEST_CASE("sink_feed: a sink is given time when it is taken over and every few seconds, not with each batch") {
+  Bench bench;
+  bench.run();
+  CHECK(bench.sink.batches.size() >= 3);
+  CHECK(bench.sink.tended == 1);
+  bench.now += kTendEvery;
+  bench.feed.step(bench.now);
+  CHECK(bench.sink.tended == 2);
+  bench.feed.step(bench.now);
+  CHECK(bench.sink.tended == 2);
 }
