@@ -23,6 +23,9 @@ class LogSource {
   virtual Result<LogPage> read(Lsn from, std::size_t bytes_max, Millis block) = 0;
   /// The sink has everything through `lsn`; and what it parked, or parks no longer.
   virtual Result<void> acknowledge(const std::string& sink, Lsn lsn, const std::vector<ParkNotice>& notices) = 0;
+
+  /// Any thread: what a call waits for ends soon with an error, and so does every later call.
+  virtual void interrupt() {}
 };
 
 }  // namespace holdfast

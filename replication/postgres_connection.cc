@@ -4,7 +4,6 @@
 #include "protocol/names.h"
 
 #include <libpq-fe.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -115,22 +114,10 @@ Result<std::string> with_defaults(const std::string& url) {
 
 }  // namespace
 
-void PostgresInterrupt::raise() {
-  const std::lock_guard lock(mutex_);
-  raised_ = true;
-  if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
-}
-
-bool PostgresInterrupt::watch(int fd) {
-  const std::lock_guard lock(mutex_);
-  fd_ = raised_ ? -1 : fd;
-  return !raised_;
-}
-
 /// Has the interrupt know the connection's socket as long as it is open.
 class PostgresConnection::Guard {
  public:
-  Guard(PostgresInterrupt* interrupt, int fd) : interrupt_(interrupt) {
+  Guard(SocketInterrupt* interrupt, int fd) : interrupt_(interrupt) {
     if (interrupt_ != nullptr && !interrupt_->watch(fd)) throw pqxx::broken_connection("ended meanwhile");
   }
   ~Guard() {
@@ -140,12 +127,12 @@ class PostgresConnection::Guard {
   Guard& operator=(const Guard&) = delete;
 
  private:
-  PostgresInterrupt* interrupt_;
+  SocketInterrupt* interrupt_;
 };
 
 class PostgresConnection::Impl {
  public:
-  Impl(const std::string& parameters, PostgresInterrupt* interrupt)
+  Impl(const std::string& parameters, SocketInterrupt* interrupt)
       : connection_(parameters), guard_(interrupt, connection_.sock()) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -235,7 +222,7 @@ Result<void> PostgresConnection::check_url(const std::string& url) {
 }
 
 Result<std::unique_ptr<PostgresConnection>> PostgresConnection::connect(const std::string& url,
-                                                                        PostgresInterrupt* interrupt) {
+                                                                        SocketInterrupt* interrupt) {
   const auto parameters = with_defaults(url);
   if (!parameters) return parameters.error();
   auto impl = guarded([&] { return std::make_unique<Impl>(*parameters, interrupt); });

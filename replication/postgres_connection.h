@@ -5,9 +5,9 @@
 #pragma once
 
 #include "protocol/error.h"
+#include "replication/socket_interrupt.h"
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,26 +26,7 @@ using SqlRow = std::vector<std::optional<std::string>>;
 struct SqlAnswer {
   std::vector<SqlRow> rows;
   std::uint64_t affected = 0;
-  std::string
-      refused;  // by a constraint, column or trigger: what the server said, one line; else empty. Only of try_run
-};
-
-/// Ends what connections wait for, and every call of them from then on.
-class PostgresInterrupt {
- public:
-  PostgresInterrupt() = default;
-  PostgresInterrupt(const PostgresInterrupt&) = delete;
-  PostgresInterrupt& operator=(const PostgresInterrupt&) = delete;
-  /// Any thread. Who is just connecting waits for that, at most the url's connect_timeout.
-  void raise();
-
- private:
-  friend class PostgresConnection;
-  /// The socket that is cut off; -1: none. False when it was raised before.
-  bool watch(int fd);
-  std::mutex mutex_;  // of the members below
-  int fd_ = -1;
-  bool raised_ = false;
+  std::string refused;  // what a constraint, column or trigger said against it, one line; else empty. Only of try_run
 };
 
 class PostgresConnection {
@@ -53,9 +34,10 @@ class PostgresConnection {
   /// `url` is a URI or "key=value ..." as libpq takes it. What it does not say: sslmode=verify-full, a server that can be
   /// written, application_name holdfast-relay, time limits for statements, locks and idle transactions. Errors:
   /// bad_option for a url that cannot be read or carries a password (which belongs into PGPASSFILE or passfile=);
-  /// io_failed when the server cannot be reached or refuses. `interrupt`: of one connection at a time, which it outlives.
+  /// io_failed when the server cannot be reached or refuses. `interrupt`: of one connection at a time, which it outlives;
+  /// who is just connecting waits for that, at most the url's connect_timeout.
   static Result<std::unique_ptr<PostgresConnection>> connect(const std::string& url,
-                                                             PostgresInterrupt* interrupt = nullptr);
+                                                             SocketInterrupt* interrupt = nullptr);
   /// Whether a url can be read, before anything is connected. Errors: bad_option.
   static Result<void> check_url(const std::string& url);
   ~PostgresConnection();

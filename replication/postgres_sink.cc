@@ -62,7 +62,7 @@ class PostgresSink final : public EventSink {
 
   PostgresSinkSettings settings_;
   std::string owner_;  // of this process
-  PostgresInterrupt interrupt_;
+  SocketInterrupt interrupt_;
   std::unique_ptr<PostgresConnection> connection_;
   std::optional<PostgresTables> tables_;
   KnownItems known_;

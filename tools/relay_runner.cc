@@ -48,11 +48,14 @@ class RelayRunner::Worker {
     wake_.notify_all();
   }
 
-  /// Waits for the end; cuts the sink off when that takes longer. REQUIRES: told to end.
+  /// Waits for the end; cuts source and sink off when that takes longer. REQUIRES: told to end.
   void end_by(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable() || wake_.wait_until(lock, deadline, [this] { return ended_; })) return;
-    say(sink_.name, "does not end by itself and is cut off; the next relay finds out what came of its last batch");
+    say(sink_.name,
+        "still waits for its server, or to write, and is cut off; the next relay finds out what came of its last "
+        "batch");
+    sink_.source->interrupt();
     sink_.sink->interrupt();
   }
 

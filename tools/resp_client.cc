@@ -35,7 +35,10 @@ bool split_server(const std::string& server, std::string& host, std::string& por
   return parse_canonical(port, 65535, number) && number > 0;
 }
 
-int connect_to(const addrinfo& address, std::chrono::seconds timeout) {
+/// False when it was raised: nothing is waited for any more.
+bool watch(SocketInterrupt* interrupt, int fd) { return interrupt == nullptr || interrupt->watch(fd); }
+
+int connect_to(const addrinfo& address, std::chrono::seconds timeout, SocketInterrupt* interrupt) {
   const int fd = socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol);
   if (fd < 0) return -1;
   const timeval wait{static_cast<time_t>(timeout.count()), 0};
@@ -43,8 +46,10 @@ int connect_to(const addrinfo& address, std::chrono::seconds timeout) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return fd;
-  const int error = errno;
+  const bool watched = watch(interrupt, fd);
+  if (watched && ::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return fd;
+  const int error = watched ? errno : ECANCELED;
+  watch(interrupt, -1);
   close(fd);
   errno = error;
   return -1;
@@ -59,7 +64,7 @@ Result<void> check_server(const std::string& server) {
 }
 
 Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& server, std::chrono::seconds timeout,
-                                                        const Credentials& credentials) {
+                                                        const Credentials& credentials, SocketInterrupt* interrupt) {
   HOLDFAST_TRY(check_server(server));
   std::string host, port;
   split_server(server, host, port);
@@ -72,10 +77,10 @@ Result<std::unique_ptr<RespClient>> RespClient::connect(const std::string& serve
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
   int error = 0;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    const int fd = connect_to(*address, timeout);
+    const int fd = connect_to(*address, timeout, interrupt);
     error = errno;
     if (fd < 0) continue;
-    std::unique_ptr<RespClient> client(new RespClient(fd, server));
+    std::unique_ptr<RespClient> client(new RespClient(fd, server, interrupt));
     HOLDFAST_TRY(client->greet(credentials));
     return client;
   }
@@ -97,7 +102,10 @@ Result<void> RespClient::greet(const Credentials& credentials) {
                        server_, Echo(hello->text).text());
 }
 
-RespClient::~RespClient() { close(fd_); }
+RespClient::~RespClient() {
+  watch(interrupt_, -1);
+  close(fd_);
+}
 
 Result<void> RespClient::write(std::string_view bytes) {
   while (!bytes.empty()) {

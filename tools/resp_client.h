@@ -2,6 +2,7 @@
 // programs need. One thread at a time.
 #pragma once
 
+#include "replication/socket_interrupt.h"
 #include "tools/credentials.h"
 #include "tools/reply.h"
 
@@ -17,9 +18,11 @@ class RespClient {
  public:
   /// `server` is HOST:PORT, HOST a name or an address ([::1]:7379 for IPv6). Speaks RESP3, as the user of `credentials`
   /// if they are given. Errors: io_failed, saying which server; bad_option for a server that cannot be read; no_auth and
-  /// wrong_pass when the server wants other credentials.
+  /// wrong_pass when the server wants other credentials. `interrupt`, if there is one, outlives the connection and ends
+  /// what it waits for, all but the look-up of the host's name.
   static Result<std::unique_ptr<RespClient>> connect(const std::string& server, std::chrono::seconds timeout,
-                                                     const Credentials& credentials);
+                                                     const Credentials& credentials,
+                                                     SocketInterrupt* interrupt = nullptr);
   ~RespClient();
   RespClient(const RespClient&) = delete;
   RespClient& operator=(const RespClient&) = delete;
@@ -31,13 +34,15 @@ class RespClient {
   Result<std::vector<Reply>> ask_all(const std::vector<std::vector<std::string>>& requests);
 
  private:
-  RespClient(int fd, std::string server) : fd_(fd), server_(std::move(server)) {}
+  RespClient(int fd, std::string server, SocketInterrupt* interrupt)
+      : fd_(fd), server_(std::move(server)), interrupt_(interrupt) {}
   Result<void> greet(const Credentials& credentials);
   Result<void> write(std::string_view bytes);
   Result<Reply> read();
 
   int fd_;
   std::string server_;
+  SocketInterrupt* interrupt_;
   std::string input_;
 };
 

@@ -41,6 +41,7 @@ class ServerLogSource final : public LogSource {
   Result<LogRange> look() override;
   Result<LogPage> read(Lsn from, std::size_t bytes_max, Millis block) override;
   Result<void> acknowledge(const std::string& sink, Lsn lsn, const std::vector<ParkNotice>& notices) override;
+  void interrupt() override { interrupt_.raise(); }
 
  private:
   /// A reply that is no error. What goes wrong with the connection ends it.
@@ -51,12 +52,13 @@ class ServerLogSource final : public LogSource {
 
   std::string server_;
   Credentials credentials_;
+  SocketInterrupt interrupt_;
   std::unique_ptr<RespClient> client_;
 };
 
 Result<Reply> ServerLogSource::ask(const std::vector<std::string>& words) {
   if (client_ == nullptr) {
-    auto client = RespClient::connect(server_, kTimeout, credentials_);
+    auto client = RespClient::connect(server_, kTimeout, credentials_, &interrupt_);
     if (!client) return client.error();
     client_ = std::move(*client);
   }

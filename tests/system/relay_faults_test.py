@@ -31,6 +31,18 @@ def goes_on(database, relay, seconds=60):
     until(lambda: cursor(database) > before, "it goes on", lambda: relay.output()[-500:], seconds=seconds)
 
 
+def connections_to(pid, port):
+    """Established ones of a process."""
+    sockets = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            sockets.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            pass
+    rows = [line.split() for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    return [row for row in rows if f"socket:[{row[9]}]" in sockets and row[3] == "01" and int(row[2].split(":")[1], 16) == port]
+
+
 def whole(server, database, relay):
     """What every case ends with."""
     caught_up(server, database, relay)
@@ -208,8 +220,8 @@ def ended_while_the_database_hangs(programs, folder):
                 for pid in hung:
                     os.kill(pid, signal.SIGSTOP)
                 try:
-                    # The relay waits for an answer now, or will at its next batch.
-                    threading.Event().wait(1)
+                    lsn = durable_lsn(server)
+                    until(lambda: durable_lsn(server) > lsn + 50, "the relay has something to write, and waits for an answer")
                     began = time.monotonic()
                     relay.process.terminate()
                     status = relay.wait(30)
@@ -220,6 +232,33 @@ def ended_while_the_database_hangs(programs, folder):
                     for pid in hung:
                         os.kill(pid, signal.SIGCONT)
                 relay = Relay(programs.relay, folder, server, f"postgres={database.url()}")
+        whole(server, database, relay)
+        server.stop()
+
+
+def ended_while_the_server_hangs(programs, folder):
+    with Postgres() as database:
+        server = ready(programs, folder)
+        relay = begun(programs, folder, database, server)
+        caught_up(server, database, relay)
+        for starts in (False, True):
+            os.kill(server.process.pid, signal.SIGSTOP)
+            try:
+                if starts:
+                    # It is connected, and nobody answers.
+                    relay = Relay(programs.relay, folder, server, f"postgres={database.url()}")
+                    until(lambda: connections_to(relay.process.pid, server.port), "it connects")
+                began = time.monotonic()
+                relay.process.terminate()
+                status = relay.wait(30)
+                took = time.monotonic() - began
+                check(status == 0 and took < 10, "SIGTERM ends it", starts, status, took, relay.output()[-500:])
+                # It may have been between two requests.
+                check("is cut off" in relay.output() or took < 1 and not starts, "it says so", starts, took, relay.output()[-500:])
+            finally:
+                os.kill(server.process.pid, signal.SIGCONT)
+        relay = Relay(programs.relay, folder, server, f"postgres={database.url()}")
+        ask_all(server, [("RESERVE", "item:1", "u")])
         whole(server, database, relay)
         server.stop()
 
@@ -238,7 +277,7 @@ def a_server_killed_under_load(programs, folder):
 
 
 CASES = [cut_around_a_commit, a_database_that_is_away, killed_in_the_middle_of_a_commit, a_disk_that_is_full, restored_from_a_backup_of_before, deadlocks_and_locks_that_take_too_long,
-         ended_while_the_database_hangs, a_server_killed_under_load]
+         ended_while_the_database_hangs, ended_while_the_server_hangs, a_server_killed_under_load]
 
 
 def main():
