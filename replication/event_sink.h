@@ -29,7 +29,7 @@ struct ParkNotice {
 struct SinkFigures {
   std::uint64_t parked = 0;        // what it did not take
   std::uint64_t resolved = 0;      // parked reservations that ended, so that nothing is left to do
-  std::uint64_t singly = 0;        // events that had to be tried one by one
+  std::uint64_t singly = 0;        // events that were tried alone and did not fit
   std::uint64_t parked_items = 0;  // items of which something is parked, as last looked at
 };
 
@@ -39,7 +39,9 @@ struct StartReport {
   std::uint64_t items = 0;
   std::uint64_t orders = 0;
   std::uint64_t parked = 0;  // of the orders
-  std::string set_aside;     // where that is which the sink had before; empty: it had nothing
+  std::uint64_t no_row =
+      0;                  // of those that have ended: the sink did not take them, and nothing is left to do about them
+  std::string set_aside;  // where that is which the sink had before; empty: it had nothing
 };
 
 /// Errors of all calls: `superseded` when another relay has taken the sink over (never write again); `damaged`, `foreign`,

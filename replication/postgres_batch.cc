@@ -101,7 +101,10 @@ Result<void> PostgresBatch::begin_orders(const StartItem& item, std::span<const 
   HOLDFAST_TRY(by_halves(fitting.size(), [&](std::size_t begin, std::size_t count) {
     return begin_rows(item, std::span(fitting).subspan(begin, count), at);
   }));
-  return chains_.save();
+  HOLDFAST_TRY(chains_.settle());
+  HOLDFAST_TRY(chains_.save());
+  chains_.clear();
+  return {};
 }
 
 /// Those for which there is room; the others are parked.
@@ -131,8 +134,9 @@ Result<Attempt> PostgresBatch::begin_rows(const StartItem& item, std::span<const
   return Attempt{orders.size()};
 }
 
+/// One that has ended is on record as resolved: it asks for nothing, and is no difference to reconcile.
 void PostgresBatch::begin_parked(const OrderChange& order, Refusal refusal, WallTime at) {
-  if (is_live(order.to)) chains_.begin(begin_chain(order, refusal.reason, std::move(refusal.detail), at));
+  chains_.begin(begin_chain(order, refusal.reason, std::move(refusal.detail), at));
 }
 
 Result<void> PostgresBatch::load(const Event& event, Sequence begins) {

@@ -33,6 +33,9 @@ const SqlStatement kWanting{
     "wanting_columns",
     "SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0"
     " AND NOT attisdropped AND attnotnull AND NOT atthasdef AND attidentity = ''"
+    " AND NOT EXISTS (SELECT FROM pg_type WHERE oid = atttypid AND typdefault IS NOT NULL)"
+    // 1: for each row; 2: before; 4: INSERT. Such a trigger may fill it.
+    " AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = attrelid AND tgtype & 7 = 7 AND tgenabled IN ('O', 'A'))"
     " AND attname <> ALL (string_to_array($2, ', '))"};
 const SqlStatement kVersionOfOthers{
     "version_of_others",

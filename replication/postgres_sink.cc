@@ -286,6 +286,8 @@ Result<std::vector<ParkNotice>> PostgresSink::untold(std::size_t notices_max) {
 Result<void> PostgresSink::told(const std::vector<ParkNotice>& notices) {
   CHECK(connection_ != nullptr);
   HOLDFAST_TRY(or_disconnect(connection_->begin()));
+  const auto row = or_disconnect(lock_own_cursor());
+  if (!row) return row.error();
   HOLDFAST_TRY(or_disconnect(note_told(*connection_, notices)));
   return or_disconnect(connection_->commit());
 }
@@ -325,7 +327,8 @@ Result<StartReport> PostgresSink::do_bootstrap(StartState& state, bool set_aside
   cursor_ = report.cursor;
   report.items = start.items();
   report.orders = start.orders();
-  report.parked = writer.figures().parked;
+  report.no_row = writer.figures().resolved;
+  report.parked = writer.figures().parked - report.no_row;
   report.set_aside = std::move(aside.schema);
   return report;
 }

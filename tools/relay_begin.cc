@@ -15,6 +15,10 @@ constexpr std::chrono::seconds kTimeout{30};
 void tell(const std::string& sink, const StartReport& report) {
   fmt::print("sink {}: begins with LSN {} of log {}: {} items, {} reservations, of which {} parked\n", sink,
              report.cursor.lsn.value(), log_id_text(report.cursor.log), report.items, report.orders, report.parked);
+  if (report.no_row > 0) {
+    fmt::print("sink {}: {} more that have ended have no row, since it was refused: holdfastctl parked list --all\n",
+               sink, report.no_row);
+  }
   if (!report.set_aside.empty()) fmt::print("sink {}: what it had is in {}\n", sink, report.set_aside);
 }
 

@@ -55,6 +55,24 @@ TEST_CASE("postgres_check: columns of people's own and types that take the value
   CHECK(bench.orders() == "1 PENDING");
 }
 
+TEST_CASE("postgres_check: columns that a trigger or their type's default fills are fine") {
+  SinkBench bench;
+  bench.execute(
+      "CREATE DOMAIN shop AS text DEFAULT 'main'; ALTER TABLE flash_sale_item ADD shop shop NOT NULL;"
+      "ALTER TABLE flash_sale_order ADD serial bigint NOT NULL; CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql"
+      " AS $$ BEGIN NEW.serial = 7; RETURN NEW; END $$;"
+      "CREATE TRIGGER fill BEFORE INSERT ON flash_sale_order FOR EACH ROW EXECUTE FUNCTION fill()");
+  auto& item = bench.log.create("a", 10);
+  bench.log.reserve(item, 1, "u");
+  CHECK(bench.flush() == "");
+  CHECK(bench.rows("SELECT i.shop, o.serial FROM flash_sale_item i JOIN flash_sale_order o USING (item_id)") ==
+        "main 7");
+  bench.execute("ALTER TABLE flash_sale_order DISABLE TRIGGER fill");
+  const auto opened = bench.another_sink()->open();
+  REQUIRE(!opened);
+  CHECK(opened.error().text().find("flash_sale_order wants a value for serial") != std::string::npos);
+}
+
 TEST_CASE("postgres_check: rows of people's own may have columns that only they can fill") {
   SinkBench bench(OutsideIds::text, true);
   bench.execute(

@@ -233,6 +233,39 @@ TEST_CASE("postgres_start: what does not fit is parked from the beginning, each 
   CHECK(bench.audit().find("sums") == std::string::npos);
 }
 
+TEST_CASE("postgres_start: orders that have ended and are refused are counted and on record, whatever refuses them") {
+  for (const bool numbers : {false, true}) {
+    SinkBench bench(numbers ? OutsideIds::bigint : OutsideIds::text);
+    if (!numbers)
+      bench.execute("ALTER TABLE flash_sale_order ADD CONSTRAINT own CHECK (user_id NOT IN ('alice', 'bob'))");
+    auto& item = bench.log.create("1", 10);
+    record(bench.log, item);
+    bench.log.reserve(item, 6, "alice");
+    bench.log.follow(item, 6, Verb::expire);
+    bench.log.reserve(item, 7, "bob");
+    bench.log.reserve(item, 8, "alice");
+    bench.log.follow(item, 8, Verb::release);
+    bench.tape().next();
+    simulation::SimulatedDisk disk;
+    auto snapshot = bench.log.snapshot(disk);
+    StartState state(snapshot);
+    const auto report = bench.another_sink()->bootstrap(state, false);
+    REQUIRE(report.has_value());
+    CHECK(in_words(report) == "1 8 1 ");
+    CHECK(report->no_row == 2);
+    CHECK(bench.rows("SELECT right(key, 1), reason, state, to_status FROM holdfast_parked ORDER BY key") ==
+          (numbers ? "6 bad_id resolved EXPIRED; 7 bad_id parked PENDING; 8 bad_id resolved CANCELLED"
+                   : "6 refused resolved EXPIRED; 7 refused parked PENDING; 8 refused resolved CANCELLED"));
+    CHECK(bench.orders() == "1 PENDING; 2 PAID; 3 CANCELLED; 4 EXPIRED; 5 PENDING");
+    // One of them comes alive again.
+    bench.log.follow(item, 6, Verb::resume);
+    CHECK(bench.flush() == "");
+    CHECK(bench.rows(
+              "SELECT right(key, 1), state, to_status FROM holdfast_parked WHERE right(key, 1) = '6' ORDER BY state") ==
+          "6 parked PAID; 6 resolved EXPIRED");
+  }
+}
+
 TEST_CASE("postgres_start: all or nothing") {
   SinkBench bench;
   auto& item = bench.log.create("a", 10);
