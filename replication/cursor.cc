@@ -40,10 +40,12 @@ Result<void> check_cursor(const Cursor& cursor, const LogRange& range) {
         check_adoption(cursor, range) ? "adopt" : "bootstrap");
   }
   if (cursor.lsn > range.durable) {
-    return Error::format(ErrorCode::damaged,
-                         "the sink stands at LSN {}, and the server's log ends at {}: the server lost records that the "
-                         "sink has, or runs on an old copy of its directory",
-                         cursor.lsn.value(), range.durable.value());
+    return Error::format(
+        ErrorCode::damaged,
+        "the sink stands at LSN {}, and the server's log ends at {}: the server lost records that the "
+        "sink has, or runs on an old copy of its directory: connect to the server that has them, or run "
+        "holdfast-relay bootstrap, which begins anew with a snapshot",
+        cursor.lsn.value(), range.durable.value());
   }
   if (cursor.lsn.next() < range.oldest) {
     return Error::format(

@@ -1,5 +1,8 @@
 #include "replication/order_terms.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
 
@@ -10,8 +13,9 @@ namespace holdfast {
 std::uint64_t offer_digest(std::optional<std::int64_t> price, std::optional<std::string_view> currency,
                            std::optional<std::string_view> sale) {
   // Outside texts have no control characters.
-  return std::hash<std::string>()(fmt::format("{}\n{}\n{}", price ? fmt::format("{}", *price) : "\t",
-                                              currency.value_or("\t"), sale.value_or("\t")));
+  const std::string text =
+      fmt::format("{}\n{}\n{}", price ? fmt::format("{}", *price) : "\t", currency.value_or("\t"), sale.value_or("\t"));
+  return XXH3_64bits(text.data(), text.size());
 }
 
 OrderTermSet told_by(std::string_view event) {

@@ -4,9 +4,9 @@
 //
 //   lock the cursor's row and check it: log, LSN, epoch           another epoch: superseded; another LSN: damaged
 //   journal, one row an event                                     a row that says something else: damaged
-//   savepoint; fold; rows that end, rows that begin, items' sums  every count must match
-//     else back to the savepoint, without the items that did not fit, and those event by event:
-//     what still does not fit is parked, and its later events follow it there
+//   a part: fold; rows that end, rows that begin, items' sums     every count must match, and no row be refused
+//     else it is taken back: without the items that did not fit, and these in pieces, found by halves:
+//     what does not fit in a piece of its own is parked, and its later events follow it there
 //   items as known, cursor, commit
 //
 // Blocking; one thread.

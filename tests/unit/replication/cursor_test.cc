@@ -29,6 +29,7 @@ TEST_CASE("cursor: another log, a cursor ahead and a cursor before the log's beg
   CHECK(said({kOther, Lsn(15), Epoch(1)}, ErrorCode::foreign).find("LSN 15 of log 02000000") != std::string::npos);
   CHECK(said({kLog, Lsn(21), Epoch(1)}, ErrorCode::damaged).find("LSN 21, and the server's log ends at 20") !=
         std::string::npos);
+  CHECK(said({kLog, Lsn(21), Epoch(1)}, ErrorCode::damaged).find("run holdfast-relay bootstrap") != std::string::npos);
   CHECK(said({kLog, Lsn(9), Epoch(1)}, ErrorCode::damaged).find("needs LSN 10, and the server's log begins at 11") !=
         std::string::npos);
   CHECK(said({LogId{}, Lsn(), Epoch(1)}, ErrorCode::damaged).find("needs LSN 1,") != std::string::npos);

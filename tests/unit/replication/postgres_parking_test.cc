@@ -38,6 +38,7 @@ TEST_CASE("postgres_parking: ten thousand that find no room are parked in bulk, 
         "no_room 10000 quantity 1000, sold 1000 quantity 1000, sold 1000");
   for (std::uint64_t id = 1001; id <= 1000 + kMany; ++id) bench.log.follow(item, id, Verb::expire);
   timed("ended");
+  CHECK(bench.sink().figures().singly == 0);
   CHECK(bench.rows("SELECT state, count(*) FROM holdfast_parked GROUP BY 1") == "resolved 10000");
   CHECK(bench.rows("SELECT status, count(*) FROM flash_sale_order WHERE item_id = 'a' GROUP BY 1 ORDER BY 1") ==
         "EXPIRED 10000; PENDING 1000");
