@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`holdfastctl reconcile` on tables that people damaged: a real server, relay and database. DAMAGE is the table of what is damaged
-how, which kinds are named, and which of them --apply mends.
+how, which kinds are named, and which of them --apply mends. The kind law is missing here: no damage to tables makes a server wrong;
+the unit test reconcile_test has it.
 
 usage: reconcile_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --ctl build/release/bin/holdfastctl
 """
