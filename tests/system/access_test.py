@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import arguments, run_cases  # noqa: E402
+from cases import CHOSEN, arguments, run_cases  # noqa: E402
 from holdfastd_test import MIB, START_SECONDS, Connection, Lost, Server, check, encode, quietest, refused  # noqa: E402
 
 SECRET, WRONG, NO_AUTH = "5e0f3c-a-secret-of-the-test", "WRONGPASS", "NOAUTH Authentication required."
@@ -392,8 +392,8 @@ def the_largest_holder_goes_first(tools, folder):
 
 
 def without_descriptors_some_are_turned_away_and_it_rests(tools, folder):
-    """With 64 files it lowers maxclients; with 20 its own files and the connections do not fit."""
-    for files, comes_back in ((64, False), (20, True)):
+    """With 64 files it lowers maxclients; with 20, and 2 for each further thread, its own files and the connections do not fit."""
+    for files, comes_back in ((64, False), (18 + 2 * CHOSEN.shards, True)):
         server = start(tools, folder, files=files)
         check("maxclients is lowered" in server.output(), "it says that maxclients does not fit", server.output())
         told, turned, clients = b"-ERR max number of clients reached\r\n", 0, strangers(server, 200)
