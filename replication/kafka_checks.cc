@@ -107,6 +107,15 @@ Result<void> check_kafka_partitions(const KafkaCursor& written, const KafkaTopic
       topic.name, topic.partitions, place->second.size());
 }
 
+Result<void> check_kafka_topic_known(const KafkaCursor& written, const std::string& topic) {
+  if (written.cursor.lsn == Lsn() || written.topics.contains(topic)) return {};
+  return Error::format(
+      ErrorCode::damaged,
+      "kafka: the sink is at LSN {} and did not write to topic {} when it last wrote: it would begin there in the "
+      "middle; name the topic that it had, or run holdfast-relay bootstrap --set-aside, which goes on from a snapshot",
+      written.cursor.lsn.value(), topic);
+}
+
 Result<void> check_kafka_ends(const KafkaCursor& written, const std::string& topic,
                               std::span<const std::int64_t> ends) {
   const auto place = written.topics.find(topic);

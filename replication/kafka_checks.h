@@ -32,6 +32,8 @@ Result<void> check_kafka_broker(const std::map<std::string, std::string, std::le
 /// Whether the topic has the partitions that it had when the sink last wrote, unless the count was changed on purpose. A key's
 /// partition depends on the count. Error: `damaged`.
 Result<void> check_kafka_partitions(const KafkaCursor& written, const KafkaTopicFacts& topic, bool accept);
+/// Whether the sink wrote to the topic, or has written nothing yet: in another it would begin in the middle. Error: `damaged`.
+Result<void> check_kafka_topic_known(const KafkaCursor& written, const std::string& topic);
 /// Whether the topic still holds what the sink wrote: `ends` of its partitions now. Error: `damaged`.
 Result<void> check_kafka_ends(const KafkaCursor& written, const std::string& topic, std::span<const std::int64_t> ends);
 

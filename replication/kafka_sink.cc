@@ -166,6 +166,7 @@ Result<void> KafkaSink::check_fresh() const {
 Result<void> KafkaSink::check_continues(const KafkaCursor& found) const {
   for (const KafkaRole role : kRoles) {
     if (topic(role).empty()) continue;
+    if (role != KafkaRole::cursor) HOLDFAST_TRY(check_kafka_topic_known(found, topic(role)));
     HOLDFAST_TRY(check_kafka_partitions(found, *facts(role), settings_.accept_partitions));
     HOLDFAST_TRY(check_kafka_ends(found, topic(role), ends_.at(topic(role))));
   }
@@ -249,12 +250,13 @@ Result<void> KafkaSink::do_apply(const LogId& log, const EventBatch& batch) {
   return finish(std::move(next));
 }
 
-/// A count of partitions that changed under way: records still go where they would have gone.
+/// A topic that went, or a count of partitions that changed under way: records still go where they would have gone.
 Result<void> KafkaSink::look_again() {
   for (const KafkaRole role : kRoles) {
     if (topic(role).empty()) continue;
     const auto found = look_->topic(topic(role));
     if (!found) return found.error();
+    if (!found->exists) return check_kafka_topic(role, *found, settings_.allow_unreplicated);
     HOLDFAST_TRY(check_kafka_partitions(cursor_, *found, settings_.accept_partitions));
     if (found->partitions == facts(role)->partitions) continue;
     return Error::format(ErrorCode::io_failed, "kafka: topic {} has {} partitions now: the sink is opened anew",

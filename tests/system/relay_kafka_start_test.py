@@ -7,7 +7,7 @@ usage: relay_kafka_start_test.py --server build/release/bin/holdfastd --relay bu
 import os
 import subprocess
 
-from kafka_shop import Shop, check, kafka_arguments, reserve, run_kafka_cases
+from kafka_shop import PARTITIONS, Shop, check, kafka_arguments, reserve, run_kafka_cases
 from relay_bench import AgainServer, Connection, Postgres, Relay, audit, caught_up, migrated, until
 
 ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 100_000) for number in range(10)]
@@ -134,11 +134,42 @@ def a_topic_that_was_deleted_and_made_again(programs, folder):
 
 
 def a_topic_that_is_gone(programs, folder):
+    for idle in (True, False):
+        os.mkdir(os.path.join(folder, str(idle)))
+        shop = begun(programs, os.path.join(folder, str(idle)))
+        shop.client.drop_topic(shop.orders)
+        if not idle:
+            sold(shop, 1001)
+        shop.ends_with(1, f"topic {shop.orders}: it does not exist; holdfastctl topic create makes it")
+        check("--accept-partitions" not in shop.relay.output(), "and nothing else", shop.relay.output())
+        shop.server.stop()
+
+
+def a_topic_of_another_name(programs, folder):
     shop = begun(programs, folder)
-    shop.client.drop_topic(shop.orders)
+    shop.relay.stop()
     sold(shop, 1001)
-    shop.ends_with(1, f"topic {shop.orders}: it does not exist; holdfastctl topic create makes it")
-    shop.server.stop()
+    was = {"orders": shop.orders, "events": shop.events}
+    for kind, topic in was.items():
+        other = f"{topic}.other"
+        shop.client.make_topic(other, PARTITIONS)
+        setattr(shop, kind, other)
+        refused(shop, f"did not write to topic {other} when it last wrote: it would begin there in the middle")
+        check("bootstrap --set-aside" in shop.relay.output() and shop.read(other) == [], "what to do, and nothing was written", shop.relay.output())
+        setattr(shop, kind, topic)
+    shop.start_relay()
+    shop.whole()
+    shop.relay.stop()
+    shop.orders, shop.events = (f"{topic}.other" for topic in was.values())
+    ctl(programs, shop, "snapshot")
+    status, said = shop.run("bootstrap", "--set-aside")
+    check(status == 0, "it begins there with a snapshot", status, said)
+    shop.start_relay()
+    sold(shop, 2001)
+    shop.caught_up()
+    events = [event["sequence"] for event in shop.read(shop.events) if event["item"] == "item:5"]
+    check(events == list(range(204, 304)), "and goes on behind it", events[:3], len(events))
+    shop.stop()
 
 
 def a_count_of_partitions_that_was_raised(programs, folder):
@@ -254,7 +285,7 @@ def holdfastctl(programs, *words):
 
 
 CASES = [a_cursor_topic_that_was_emptied, a_cursor_topic_that_is_emptied_under_it, a_cursor_topic_that_was_compacted, another_logs_cursor,
-         a_topic_that_was_deleted_and_made_again, a_topic_that_is_gone, a_count_of_partitions_that_was_raised, a_record_that_is_too_large,
+         a_topic_that_was_deleted_and_made_again, a_topic_that_is_gone, a_topic_of_another_name, a_count_of_partitions_that_was_raised, a_record_that_is_too_large,
          a_log_that_was_restored, both_sinks_each_at_its_own_pace]
 
 if __name__ == "__main__":

@@ -85,6 +85,17 @@ TEST_CASE("kafka_checks: a changed count of partitions stops the sink unless it 
   CHECK(check_kafka_partitions(kWritten, topic, false).has_value());
 }
 
+TEST_CASE("kafka_checks: a sink that has written does not begin in another topic unasked") {
+  CHECK(check_kafka_topic_known(kWritten, "t").has_value());
+  const auto checked = check_kafka_topic_known(kWritten, "new");
+  REQUIRE_FALSE(checked.has_value());
+  CHECK(checked.error().code() == ErrorCode::damaged);
+  CHECK(has(std::string(checked.error().text()), "did not write to topic new"));
+  KafkaCursor unwritten = kWritten;
+  unwritten.cursor.lsn = Lsn();
+  CHECK(check_kafka_topic_known(unwritten, "new").has_value());
+}
+
 TEST_CASE("kafka_checks: a topic that ends before what was written there is not the one that was written to") {
   const auto holds = [](std::vector<std::int64_t> ends) { return check_kafka_ends(kWritten, "t", ends).has_value(); };
   CHECK(holds({100, 0}));
