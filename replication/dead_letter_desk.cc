@@ -18,10 +18,11 @@ Result<std::unique_ptr<DeadLetterDesk>> DeadLetterDesk::open(const KafkaAccess& 
 }
 
 Result<void> DeadLetterDesk::look() {
-  const auto looking = KafkaLook::connect(access_);
+  auto looking = KafkaLook::connect(access_);
   if (!looking) return looking.error();
+  look_ = std::move(*looking);
   const auto partitions_of = [&](const std::string& topic, std::size_t& partitions) -> Result<void> {
-    const auto facts = (*looking)->topic(topic);
+    const auto facts = look_->topic(topic);
     if (!facts) return facts.error();
     if (!facts->exists) return Error::format(ErrorCode::not_found, "kafka: topic {} does not exist", topic);
     partitions = facts->partitions;
@@ -35,7 +36,7 @@ Result<void> DeadLetterDesk::look() {
 
 Result<void> DeadLetterDesk::read_book() {
   book_ = DeadLetterBook(topics_.topic);
-  return read_kafka_topic(access_, topics_.cursor_topic,
+  return read_kafka_topic(access_, *look_, topics_.cursor_topic,
                           [&](std::string_view key, auto value) { return book_.take(key, value); });
 }
 

@@ -50,6 +50,7 @@ class DeadLetterDesk {
   DeadLetterTopics topics_;
   std::size_t partitions_ = 0;       // of the topic
   std::size_t dead_partitions_ = 0;  // of that of its dead letters
+  std::unique_ptr<KafkaLook> look_;
   std::unique_ptr<KafkaReader> reader_;
   std::unique_ptr<KafkaProducer> producer_;  // once begun
   DeadLetterBook book_;

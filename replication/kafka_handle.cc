@@ -35,6 +35,11 @@ Result<KafkaHandle> make_handle(rd_kafka_type_t type, KafkaConf conf) {
 
 }  // namespace
 
+Result<void> check_interrupt(const KafkaInterrupt* interrupt) {
+  if (interrupt == nullptr || !interrupt->raised()) return {};
+  return Error::format(ErrorCode::io_failed, "kafka: it is not waited for any longer");
+}
+
 void KafkaTrouble::put(std::string_view text) {
   constexpr std::string_view kThread = "]: ";
   if (text.starts_with("[thrd:") && text.find(kThread) != std::string_view::npos) {

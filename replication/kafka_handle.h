@@ -7,6 +7,7 @@
 
 #include "replication/kafka_checks.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -20,10 +21,23 @@ struct KafkaProperty {
   std::string value;
 };
 
-struct KafkaAccess {
-  std::string brokers;                    // HOST:PORT,...
-  std::vector<KafkaProperty> properties;  // of librdkafka, as a person gives them
+/// Ends what calls wait for, and every later one, with io_failed. Any thread.
+class KafkaInterrupt {
+ public:
+  void raise() noexcept { raised_ = true; }
+  bool raised() const noexcept { return raised_; }
+
+ private:
+  std::atomic<bool> raised_ = false;
 };
+
+struct KafkaAccess {
+  std::string brokers;                        // HOST:PORT,...
+  std::vector<KafkaProperty> properties;      // of librdkafka, as a person gives them
+  const KafkaInterrupt* interrupt = nullptr;  // of all clients with this access, which it outlives
+};
+/// Error: io_failed once it was raised. Null: it never is.
+Result<void> check_interrupt(const KafkaInterrupt* interrupt);
 
 /// What librdkafka's threads last said of the connections: why a call waited in vain. Any thread.
 class KafkaTrouble {

@@ -20,16 +20,7 @@ using OwnedTopic = KafkaOwned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using OwnedQueue = KafkaOwned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
 using OwnedEvent = KafkaOwned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using OwnedResource = KafkaOwned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
-using OwnedMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;
 using OwnedMetadata = KafkaOwned<const struct rd_kafka_metadata, rd_kafka_metadata_destroy>;
-
-Result<KafkaHandle> make_consumer(const KafkaAccess& access, KafkaTrouble& trouble, const char* isolation) {
-  auto conf = make_kafka_conf(
-      access, {{"fetch.wait.max.ms", "20"}},
-      {{"isolation.level", isolation}, {"enable.partition.eof", "true"}, {"auto.offset.reset", "earliest"}}, trouble);
-  if (!conf) return conf.error();
-  return make_kafka_consumer(std::move(*conf));
-}
 
 std::map<std::string, std::string, std::less<>> settings_in(const rd_kafka_ConfigResource_t* resource) {
   std::map<std::string, std::string, std::less<>> settings;
@@ -47,13 +38,17 @@ std::map<std::string, std::string, std::less<>> settings_in(const rd_kafka_Confi
 class KafkaLook::Impl {
  public:
   Result<void> connect(const KafkaAccess& access) {
-    auto client = make_consumer(access, trouble_, "read_uncommitted");
+    interrupt_ = access.interrupt;
+    auto conf = make_kafka_conf(access, {}, {{"isolation.level", "read_uncommitted"}}, trouble_);
+    if (!conf) return conf.error();
+    auto client = make_kafka_consumer(std::move(*conf));
     if (!client) return client.error();
     client_ = std::move(*client);
     return {};
   }
 
   Result<OwnedMetadata> metadata(const std::string& topic) {
+    HOLDFAST_TRY(check_interrupt(interrupt_));
     const OwnedTopic handle(rd_kafka_topic_new(client_.get(), topic.c_str(), nullptr));
     const struct rd_kafka_metadata* found = nullptr;
     const auto code = rd_kafka_metadata(client_.get(), 0, handle.get(), &found, kAnswerMs);
@@ -72,7 +67,11 @@ class KafkaLook::Impl {
     }
     const OwnedQueue queue(rd_kafka_queue_new(client_.get()));
     rd_kafka_DescribeConfigs(client_.get(), resources.data(), resources.size(), nullptr, queue.get());
-    const OwnedEvent event(rd_kafka_queue_poll(queue.get(), 2 * kAnswerMs));
+    OwnedEvent event;
+    for (const auto until = Steady::now() + 2 * kKafkaAnswerTime; event == nullptr && Steady::now() < until;) {
+      HOLDFAST_TRY(check_interrupt(interrupt_));
+      event.reset(rd_kafka_queue_poll(queue.get(), kWaitMs));
+    }
     if (event == nullptr) return kafka_failed("settings", RD_KAFKA_RESP_ERR__TIMED_OUT, {}, trouble_.take());
     if (const auto code = rd_kafka_event_error(event.get())) return kafka_failed("settings", code, {}, trouble_.take());
     std::size_t count = 0;
@@ -88,6 +87,7 @@ class KafkaLook::Impl {
   }
 
   Result<std::int64_t> end(const std::string& topic, std::int32_t partition) {
+    HOLDFAST_TRY(check_interrupt(interrupt_));
     std::int64_t low = 0, high = 0;
     const auto code = rd_kafka_query_watermark_offsets(client_.get(), topic.c_str(), partition, &low, &high, kAnswerMs);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("the end of topic " + topic, code, {}, trouble_.take());
@@ -99,6 +99,7 @@ class KafkaLook::Impl {
  private:
   KafkaTrouble trouble_;  // outlives the client
   KafkaHandle client_;
+  const KafkaInterrupt* interrupt_ = nullptr;
   std::string broker_;  // one of the cluster's
 };
 
@@ -159,76 +160,6 @@ Result<std::vector<std::int64_t>> KafkaLook::ends(const std::string& topic, std:
     ends.push_back(*end);
   }
   return ends;
-}
-
-namespace {
-
-/// What is left to be read of a partition: up to where it ended when the first of it came.
-class Reading {
- public:
-  Reading(rd_kafka_t* client, const std::string& topic, const KafkaVisitor& visitor)
-      : client_(client), topic_(topic), visitor_(visitor) {}
-
-  Result<void> take(const rd_kafka_message_t& message) {
-    if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return reach(message.offset);
-    // Of connections, not of the partition: it is tried again.
-    if (message.err == RD_KAFKA_RESP_ERR__TRANSPORT || message.err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return {};
-    if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("topic " + topic_, message.err);
-    const std::string_view key(static_cast<const char*>(message.key), message.key_len);
-    std::optional<std::string_view> value;
-    if (message.payload != nullptr) value.emplace(static_cast<const char*>(message.payload), message.len);
-    if (const auto taken = visitor_(key, value); !taken) {
-      return Error::format(taken.error().code(), "kafka: topic {}, offset {}: {}", topic_, message.offset,
-                           taken.error().text());
-    }
-    return reach(message.offset + 1);
-  }
-  bool done() const noexcept { return end_ >= 0 && at_ >= end_; }
-
- private:
-  Result<void> reach(std::int64_t offset) {
-    at_ = offset;
-    if (end_ >= 0) return {};
-    std::int64_t low = 0, high = 0;
-    const auto code = rd_kafka_get_watermark_offsets(client_, topic_.c_str(), 0, &low, &high);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("topic " + topic_, code);
-    end_ = high;
-    return {};
-  }
-
-  rd_kafka_t* client_;
-  const std::string& topic_;
-  const KafkaVisitor& visitor_;
-  std::int64_t at_ = 0;
-  std::int64_t end_ = -1;  // not known yet
-};
-
-}  // namespace
-
-Result<void> read_kafka_topic(const KafkaAccess& access, const std::string& topic, const KafkaVisitor& visitor) {
-  KafkaTrouble trouble;
-  const auto client = make_consumer(access, trouble, "read_committed");
-  if (!client) return client.error();
-  const OwnedTopic handle(rd_kafka_topic_new(client->get(), topic.c_str(), nullptr));
-  if (rd_kafka_consume_start(handle.get(), 0, RD_KAFKA_OFFSET_BEGINNING) != 0) {
-    return kafka_failed("topic " + topic, rd_kafka_last_error());
-  }
-  Reading reading(client->get(), topic, visitor);
-  Result<void> result;
-  auto heard = Steady::now();
-  while (result && !reading.done()) {
-    const OwnedMessage message(rd_kafka_consume(handle.get(), 0, kWaitMs));
-    if (message != nullptr) {
-      heard = Steady::now();
-      result = reading.take(*message);
-    } else if (Steady::now() - heard > kKafkaAnswerTime) {
-      result = kafka_failed(
-          "the end of topic " + topic + " does not come: a transaction in it has not ended, or its broker is away",
-          RD_KAFKA_RESP_ERR__TIMED_OUT, {}, trouble.take());
-    }
-  }
-  rd_kafka_consume_stop(handle.get(), 0);
-  return result;
 }
 
 }  // namespace holdfast

@@ -1,10 +1,8 @@
-// Asks a Kafka cluster what there is, and reads a topic: a shell around librdkafka, which decides nothing. Errors as
-// kafka_handle.h says.
+// Asks a Kafka cluster what there is: a shell around librdkafka, which decides nothing. Errors as kafka_handle.h says. An answer
+// is waited for, kKafkaAnswerTime at most, also when interrupted.
 #pragma once
 
 #include "replication/kafka_handle.h"
-
-#include <functional>
 
 namespace holdfast {
 
@@ -29,10 +27,5 @@ class KafkaLook {
   explicit KafkaLook(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-using KafkaVisitor = std::function<Result<void>(std::string_view key, std::optional<std::string_view> value)>;
-/// Reads partition 0 from its beginning to where it ends now: what transactions that took place wrote there. Waits a while for
-/// those that have not ended. Also an error of the visitor ends it.
-Result<void> read_kafka_topic(const KafkaAccess& access, const std::string& topic, const KafkaVisitor& visitor);
 
 }  // namespace holdfast

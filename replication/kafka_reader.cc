@@ -22,6 +22,11 @@ std::string text_of(const void* bytes, std::size_t size) {
   return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
 }
 
+/// Of connections, not of the partition: it is tried again.
+bool of_connections(rd_kafka_resp_err_t code) noexcept {
+  return code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+}
+
 KafkaMessage message_of(const rd_kafka_message_t& from) {
   KafkaMessage message;
   message.place = {from.partition, from.offset};
@@ -44,6 +49,7 @@ KafkaMessage message_of(const rd_kafka_message_t& from) {
 class KafkaReader::Impl {
  public:
   Result<void> connect(const KafkaAccess& access) {
+    interrupt_ = access.interrupt;
     auto conf = make_kafka_conf(
         access, {{"fetch.wait.max.ms", kFetchWaitMs}},
         {{"isolation.level", "read_committed"}, {"enable.partition.eof", "true"}, {"auto.offset.reset", "error"}},
@@ -56,6 +62,7 @@ class KafkaReader::Impl {
   }
 
   Result<Bounds> bounds(const std::string& topic, std::int32_t partition) {
+    HOLDFAST_TRY(check_interrupt(interrupt_));
     Bounds found;
     const auto code =
         rd_kafka_query_watermark_offsets(client_.get(), topic.c_str(), partition, &found.first, &found.end, kAnswerMs);
@@ -78,25 +85,29 @@ class KafkaReader::Impl {
                        const KafkaMessageVisitor& visitor) {
     auto heard = Steady::now();
     while (true) {
+      HOLDFAST_TRY(check_interrupt(interrupt_));
       const OwnedMessage message(rd_kafka_consume(topic, partition, kWaitMs));
-      if (message == nullptr) {
+      if (message == nullptr || of_connections(message->err)) {
         if (Steady::now() - heard < kKafkaAnswerTime) continue;
-        return kafka_failed("topic " + name, RD_KAFKA_RESP_ERR__TIMED_OUT, {}, trouble_.take());
+        return kafka_failed(
+            "the end of topic " + name + " does not come: a transaction in it has not ended, or its broker is away",
+            RD_KAFKA_RESP_ERR__TIMED_OUT, {}, trouble_.take());
       }
-      // Of connections, not of the partition: it is tried again.
-      if (message->err == RD_KAFKA_RESP_ERR__TRANSPORT || message->err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) continue;
-      heard = Steady::now();
-      if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return {};
-      if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("topic " + name, message->err);
+      const bool at_end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+      if (!at_end && message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_failed("topic " + name, message->err);
       if (message->offset >= end) return {};
-      const auto more = visitor(message_of(*message));
-      if (!more) return more.error();
-      if (!*more || message->offset + 1 == end) return {};
+      if (!at_end) {
+        const auto more = visitor(message_of(*message));
+        if (!more) return more.error();
+        if (!*more || message->offset + 1 == end) return {};
+      }
+      heard = Steady::now();
     }
   }
 
   KafkaTrouble trouble_;  // outlives the client
   KafkaHandle client_;
+  const KafkaInterrupt* interrupt_ = nullptr;
 };
 
 KafkaReader::KafkaReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -115,6 +126,25 @@ Result<KafkaReader::Bounds> KafkaReader::bounds(const std::string& topic, std::i
 Result<void> KafkaReader::read(const std::string& topic, KafkaPlace from, std::int64_t end,
                                const KafkaMessageVisitor& visitor) {
   return impl_->read(topic, from, end, visitor);
+}
+
+Result<void> read_kafka_topic(const KafkaAccess& access, KafkaLook& look, const std::string& topic,
+                              const KafkaVisitor& visitor) {
+  const auto ends = look.ends(topic, 1);
+  if (!ends) return ends.error();
+  const auto reader = KafkaReader::connect(access);
+  if (!reader) return reader.error();
+  const auto bounds = (*reader)->bounds(topic, 0);
+  if (!bounds) return bounds.error();
+  return (*reader)->read(topic, {0, bounds->first}, ends->front(), [&](KafkaMessage&& message) -> Result<bool> {
+    std::optional<std::string_view> value;
+    if (message.value) value = *message.value;
+    if (const auto taken = visitor(message.key, value); !taken) {
+      return Error::format(taken.error().code(), "kafka: topic {}, offset {}: {}", topic, message.place.offset,
+                           taken.error().text());
+    }
+    return true;
+  });
 }
 
 }  // namespace holdfast

@@ -1,8 +1,8 @@
 #include "replication/kafka_sink.h"
 
 #include "protocol/check.h"
-#include "replication/kafka_look.h"
 #include "replication/kafka_producer.h"
+#include "replication/kafka_reader.h"
 #include "replication/limits.h"
 
 #include <fmt/format.h>
@@ -107,7 +107,7 @@ Result<void> KafkaSink::look_around() {
 
 Result<KafkaCursorBook> KafkaSink::read_book() const {
   KafkaCursorBook book(settings_.name);
-  HOLDFAST_TRY(read_kafka_topic(settings_.access, settings_.cursor_topic,
+  HOLDFAST_TRY(read_kafka_topic(settings_.access, *look_, settings_.cursor_topic,
                                 [&](std::string_view key, auto value) { return book.take(key, value); }));
   return book;
 }
