@@ -3,8 +3,7 @@
 namespace holdfast {
 namespace {
 
-constexpr int kTriesMax = 3;             // it may be confirmed between the question and the answer, once
-constexpr int kConfirmedMeanwhile = -2;  // RELEASE's answer
+constexpr int kTriesMax = 3;  // between question and answer it may be confirmed, and then end
 
 Error refused(const Reply& reply) {
   return Error::format(ErrorCode::err, "the server says: {}", Echo(reply.text).text());
@@ -14,6 +13,7 @@ Error refused(const Reply& reply) {
 
 Result<std::string> end_reservation(RespClient& client, const std::string& item, const std::string& id,
                                     bool write_off) {
+  std::int64_t refusal = 0;
   for (int i = 0; i < kTriesMax; ++i) {
     const auto found = client.ask({"RESERVATION", "GET", item, "ID", id});
     if (!found) return found.error();
@@ -26,9 +26,11 @@ Result<std::string> end_reservation(RespClient& client, const std::string& item,
     const auto ended = client.ask(words);
     if (!ended) return ended.error();
     if (ended->is_error()) return refused(*ended);
-    if (ended->integer != kConfirmedMeanwhile) return state->text;
+    if (ended->kind == Reply::Kind::integer && ended->integer >= 0) return state->text;
+    refusal = ended->integer;  // it is in another state by now
   }
-  return Error::format(ErrorCode::err, "the reservation {} changes all the time", id);
+  return Error::format(ErrorCode::err, "the server does not end the reservation {}: its last answer was {}", id,
+                       refusal);
 }
 
 }  // namespace holdfast
