@@ -13,8 +13,10 @@
 namespace holdfast {
 namespace {
 
-constexpr int kWaitMs = 100;     // of one call, in loops that have a bound of their own
-constexpr int kPollEvery = 256;  // records
+constexpr int kWaitMs = 100;                                 // of one call, in loops that have a bound of their own
+constexpr int kSliceMs = 500;                                // of a call that goes on where it was
+constexpr int kPollEvery = 256;                              // records
+constexpr Millis kTakeOverTime = 2 * kKafkaTransactionTime;  // what an earlier producer left open is undone by then
 
 using OwnedTopic = KafkaOwned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using OwnedError = KafkaOwned<rd_kafka_error_t, rd_kafka_error_destroy>;
@@ -32,13 +34,14 @@ class KafkaProducer::Impl {
     if (client_ == nullptr) return;
     rd_kafka_purge(client_.get(), RD_KAFKA_PURGE_F_QUEUE);
     const auto until = std::chrono::steady_clock::now() + kKafkaDrainTime;
-    while (rd_kafka_outq_len(client_.get()) > 0 && std::chrono::steady_clock::now() < until) {
+    while (under_way_ > 0 && check_interrupt(interrupt_) && std::chrono::steady_clock::now() < until) {
       rd_kafka_flush(client_.get(), kWaitMs);
     }
   }
 
   Result<void> take_over(const KafkaProducerSettings& settings, KafkaTargets targets) {
     targets_ = std::move(targets);
+    interrupt_ = settings.access.interrupt;
     auto conf = make_kafka_conf(settings.access, defaults(settings),
                                 {{"transactional.id", settings.transactional_id},
                                  {"enable.idempotence", "true"},
@@ -55,10 +58,11 @@ class KafkaProducer::Impl {
       topics_[role].reset(rd_kafka_topic_new(client_.get(), targets_[role].topic.c_str(), nullptr));
       ends_[role].assign(targets_[role].partitions, 0);
     }
-    return done("taking over", rd_kafka_init_transactions(client_.get(), -1));
+    return in_slices("taking over", kTakeOverTime, rd_kafka_init_transactions);
   }
 
   Result<void> begin() {
+    HOLDFAST_TRY(check_interrupt(interrupt_));
     for (auto& ends : ends_) std::fill(ends.begin(), ends.end(), 0);
     return done("begin", rd_kafka_begin_transaction(client_.get()));
   }
@@ -68,6 +72,7 @@ class KafkaProducer::Impl {
     CHECK(topics_[role] != nullptr);
     build(record, role);
     while (true) {
+      HOLDFAST_TRY(check_interrupt(interrupt_));
       const OwnedError error(rd_kafka_produceva(client_.get(), units_.data(), units_.size()));
       if (error == nullptr) break;
       const auto code = rd_kafka_error_code(error.get());
@@ -81,20 +86,23 @@ class KafkaProducer::Impl {
       rd_kafka_poll(client_.get(), kWaitMs);
       if (failed_) return *failed_;
     }
+    ++under_way_;
     if (++sent_ % kPollEvery == 0) rd_kafka_poll(client_.get(), 0);
     return failed_ ? Result<void>(*failed_) : Result<void>();
   }
 
   Result<void> deliver() {
-    while (!failed_ && rd_kafka_outq_len(client_.get()) > 0) {
+    while (!failed_ && under_way_ > 0) {
+      HOLDFAST_TRY(check_interrupt(interrupt_));
       if (rd_kafka_flush(client_.get(), kWaitMs) != RD_KAFKA_RESP_ERR_NO_ERROR && !failed_) HOLDFAST_TRY(look());
     }
     return failed_ ? Result<void>(*failed_) : Result<void>();
   }
 
   Result<void> commit() {
-    CHECK(rd_kafka_outq_len(client_.get()) == 0);
-    return done("commit: it is not known whether it took place", rd_kafka_commit_transaction(client_.get(), -1));
+    CHECK(under_way_ == 0);
+    return in_slices("commit: it is not known whether it took place", kKafkaTransactionTime,
+                     rd_kafka_commit_transaction);
   }
 
   const std::vector<std::int64_t>& ends(KafkaRole role) const noexcept { return ends_[static_cast<std::size_t>(role)]; }
@@ -107,6 +115,19 @@ class KafkaProducer::Impl {
     all.push_back({"batch.size", std::to_string(settings.batch_bytes)});
     all.push_back({"compression.codec", "lz4"});
     return all;
+  }
+
+  /// A call that goes on where it was when it is made again: in slices, so that it can be interrupted.
+  template <class Call>
+  Result<void> in_slices(std::string_view what, Millis bound, Call call) {
+    const auto until = std::chrono::steady_clock::now() + bound;
+    while (true) {
+      HOLDFAST_TRY(check_interrupt(interrupt_));
+      OwnedError error(call(client_.get(), kSliceMs));
+      const bool later = error != nullptr && rd_kafka_error_is_retriable(error.get()) != 0;
+      if (!later || std::chrono::steady_clock::now() > until) return done(what, error.release());
+      rd_kafka_poll(client_.get(), kWaitMs);
+    }
   }
 
   /// Whether the transaction can still take place. One that failed lets its records wait for the end of their time; why it
@@ -163,7 +184,8 @@ class KafkaProducer::Impl {
   void take(const rd_kafka_message_t& message) {
     const auto place = std::find_if(topics_.begin(), topics_.end(),
                                     [&](const OwnedTopic& topic) { return topic.get() == message.rkt; });
-    CHECK(place != topics_.end());
+    CHECK(place != topics_.end() && under_way_ > 0);
+    --under_way_;
     const auto role = static_cast<std::size_t>(place - topics_.begin());
     if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       auto& ends = ends_[role];
@@ -184,6 +206,8 @@ class KafkaProducer::Impl {
   std::optional<Error> failed_;
   std::vector<rd_kafka_vu_t> units_;
   std::uint64_t sent_ = 0;
+  std::uint64_t under_way_ = 0;  // of them, those of which nothing was reported yet
+  const KafkaInterrupt* interrupt_ = nullptr;
   KafkaHandle client_;
   std::array<OwnedTopic, kKafkaRoles> topics_;
 };

@@ -1,5 +1,5 @@
 // Writes records to Kafka in transactions: all of one become visible, or none. A shell around librdkafka, which decides
-// nothing. Errors as kafka_handle.h says.
+// nothing. Errors as kafka_handle.h says. An interrupt ends all calls soon.
 #pragma once
 
 #include "replication/kafka_handle.h"
@@ -37,7 +37,8 @@ class KafkaProducer {
   Result<void> deliver();
   /// The offset behind the last record that was delivered to each partition of a role's topic; 0: none was.
   const std::vector<std::int64_t>& ends(KafkaRole role) const noexcept;
-  /// REQUIRES: all was delivered. After an error it is not known whether it took place.
+  /// REQUIRES: all was delivered. After an error it is not known whether it took place. Waits for the brokers for
+  /// kKafkaTransactionTime.
   Result<void> commit();
 
  private:

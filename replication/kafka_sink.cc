@@ -20,13 +20,16 @@ constexpr std::array<KafkaRole, kKafkaRoles> kRoles = {KafkaRole::orders, KafkaR
 class KafkaSink final : public EventSink {
  public:
   explicit KafkaSink(KafkaSinkSettings settings)
-      : settings_(std::move(settings)), owner_(boost::uuids::to_string(boost::uuids::random_generator()())) {}
+      : settings_(std::move(settings)), owner_(boost::uuids::to_string(boost::uuids::random_generator()())) {
+    settings_.access.interrupt = &interrupt_;
+  }
 
   Result<SinkState> open() override { return or_give_up(do_open()); }
   Result<void> apply(const LogId& log, const EventBatch& batch) override;
   Result<std::vector<ParkNotice>> untold(std::size_t notices_max) override;
   // Nothing is parked: what Kafka refuses stops the sink.
   Result<void> told(const std::vector<ParkNotice>&) override { return {}; }
+  void interrupt() override { interrupt_.raise(); }
   SinkFigures figures() const override { return {}; }
   std::vector<std::string> take_alarms() override { return {}; }
   Result<StartReport> bootstrap(StartState& state, bool set_aside) override {
@@ -76,6 +79,7 @@ class KafkaSink final : public EventSink {
 
   KafkaSinkSettings settings_;
   std::string owner_;  // of this process
+  KafkaInterrupt interrupt_;
   std::unique_ptr<KafkaLook> look_;
   std::unique_ptr<KafkaProducer> producer_;
   std::vector<KafkaTopicFacts> facts_;

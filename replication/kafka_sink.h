@@ -6,6 +6,8 @@
 //   apply    one transaction: orders, events, what items are, the cursor as its last record
 //   untold   with nothing to write, a transaction with the cursor alone: who was fenced learns it
 //
+// An interrupt ends these by kKafkaAnswerTime, and soon unless topics are asked for.
+//
 // Every error leaves it unknown whether the transaction took place: the producer is given up, and open() finds out. Blocking;
 // one thread.
 #pragma once

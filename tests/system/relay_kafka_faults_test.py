@@ -6,6 +6,7 @@ usage: relay_kafka_faults_test.py --server build/release/bin/holdfastd --relay b
 """
 import pathlib
 import threading
+import time
 
 from kafka_shop import END_TRANSACTION, PRODUCE, Kafka, KafkaProxy, Shop, check, kafka_arguments, run_kafka_cases
 from relay_bench import until
@@ -15,6 +16,8 @@ PACE = 0.05  # seconds between a client's requests: a backlog is not what these 
 SHORT = ("--kafka-property", "transaction.timeout.ms=3000")
 # Longer than all time limits, when a transaction's is SHORT: that of the brokers for looking at transactions is 10 s.
 STILL_SECONDS = 20
+# A relay has 5 s to end by itself, and is cut off; a question about topics waits for its answer for 10 s.
+END_SECONDS = 5 + 10 + 2
 ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 10_000_000) for number in range(3)]
 
 
@@ -70,6 +73,58 @@ def a_broker_that_stands_still(programs, folder):
             shop.says("retrying: kafka: ")
             threading.Event().wait(STILL_SECONDS)
             kafka.nodes[0].resume()
+            shop.goes_on()
+        never_ended(shop)
+
+
+class PausingProxy(KafkaProxy):
+    """Its broker stands still from the moment on when the next request of a kind is there."""
+
+    def take_mode(self, data):
+        found = super().take_mode(data)
+        if found:
+            self.node.pause()
+        return found
+
+
+def told_to_end_while_brokers_are_away(programs, folder):
+    with PausingProxy() as proxy, Kafka(through=[proxy.port]) as kafka:
+        proxy.target, proxy.node = kafka.nodes[0].proxied_port, kafka.nodes[0]
+        shop = Shop(programs, folder, *SHORT, kafka=kafka, servers=kafka.servers(through=True))
+        shop.ask(*ITEMS)
+
+        def stands_still(request):
+            before = proxy.cuts
+            proxy.cut("pass", request)
+            until(lambda: proxy.cuts > before, "a request is there", request)
+
+        def is_ended(what):
+            begun = time.monotonic()
+            shop.relay.stop()
+            took = time.monotonic() - begun
+            print(f"  {what}: ended in {took:.1f} s", flush=True)
+            check(took < END_SECONDS, "it ends soon", what, took, shop.relay.output()[-500:])
+
+        with Busy(shop.server, item="item:1", pause=PACE):
+            for request in (PRODUCE, END_TRANSACTION):
+                shop.goes_on()
+                stands_still(request)
+                is_ended(f"request {request} is not answered")
+                connections = len(proxy.pairs)
+                shop.start_relay()
+                until(lambda: len(proxy.pairs) > connections, "the next one asks")
+                is_ended("no request is answered")
+                kafka.nodes[0].resume()
+                shop.start_relay()
+            shop.goes_on()
+            kafka.stop()
+            shop.says("retrying: kafka: ")
+            is_ended("no broker is there")
+            shop.start_relay()
+            shop.says("retrying: kafka: ")
+            is_ended("no broker was there")
+            kafka.start()
+            shop.start_relay()
             shop.goes_on()
         never_ended(shop)
 
@@ -138,7 +193,7 @@ def rights_that_are_taken_away(programs, folder):
         never_ended(shop)
 
 
-CASES = [cut_around_commits_and_acknowledgements, a_broker_that_is_away, a_broker_that_stands_still, leaders_that_move, a_secret_that_is_not_valid_any_more,
+CASES = [cut_around_commits_and_acknowledgements, a_broker_that_is_away, a_broker_that_stands_still, told_to_end_while_brokers_are_away, leaders_that_move, a_secret_that_is_not_valid_any_more,
          rights_that_are_taken_away]
 
 if __name__ == "__main__":
