@@ -84,11 +84,11 @@ class KafkaProducer::Impl {
       }
       // Each record that waits has an end: it is delivered, or its time is over.
       rd_kafka_poll(client_.get(), kWaitMs);
-      if (failed_) return *failed_;
+      HOLDFAST_TRY(delivered());
     }
     ++under_way_;
     if (++sent_ % kPollEvery == 0) rd_kafka_poll(client_.get(), 0);
-    return failed_ ? Result<void>(*failed_) : Result<void>();
+    return delivered();
   }
 
   Result<void> deliver() {
@@ -96,7 +96,7 @@ class KafkaProducer::Impl {
       HOLDFAST_TRY(check_interrupt(interrupt_));
       if (rd_kafka_flush(client_.get(), kWaitMs) != RD_KAFKA_RESP_ERR_NO_ERROR && !failed_) HOLDFAST_TRY(look());
     }
-    return failed_ ? Result<void>(*failed_) : Result<void>();
+    return delivered();
   }
 
   Result<void> commit() {
@@ -130,6 +130,12 @@ class KafkaProducer::Impl {
     }
   }
 
+  /// Whether nothing that was reported failed. Records that were purged did so with their transaction, which knows why.
+  Result<void> delivered() {
+    if (purged_) HOLDFAST_TRY(look());
+    return failed_ ? Result<void>(*failed_) : Result<void>();
+  }
+
   /// Whether the transaction can still take place. One that failed lets its records wait for the end of their time; why it
   /// failed is told to who wants to begin another.
   Result<void> look() {
@@ -144,7 +150,7 @@ class KafkaProducer::Impl {
   Result<void> done(std::string_view what, rd_kafka_error_t* raw) {
     const OwnedError error(raw);
     if (error == nullptr) return {};
-    if (failed_) return *failed_;
+    if (failed_ && !purged_) return *failed_;
     return kafka_failed(what, rd_kafka_error_code(error.get()), rd_kafka_error_string(error.get()), trouble_.take());
   }
 
@@ -193,6 +199,7 @@ class KafkaProducer::Impl {
       // A record that was sent again may come without its offset.
       if (partition < ends.size()) ends[partition] = std::max(ends[partition], message.offset + 1);
     } else if (!failed_) {
+      purged_ = message.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE || message.err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT;
       const std::string_view key(static_cast<const char*>(message.key), message.key_len);
       failed_ =
           kafka_failed(fmt::format("topic {}, key {}, {} bytes", targets_[role].topic, Echo(key).text(), message.len),
@@ -203,7 +210,8 @@ class KafkaProducer::Impl {
   KafkaTrouble trouble_;  // outlives the client, as do the members up to it
   KafkaTargets targets_;
   std::array<std::vector<std::int64_t>, kKafkaRoles> ends_;
-  std::optional<Error> failed_;
+  std::optional<Error> failed_;  // of the first record that was not delivered
+  bool purged_ = false;          // that is why it was not
   std::vector<rd_kafka_vu_t> units_;
   std::uint64_t sent_ = 0;
   std::uint64_t under_way_ = 0;  // of them, those of which nothing was reported yet
