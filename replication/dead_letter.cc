@@ -108,10 +108,11 @@ std::string origin_in(const KafkaMessage& message) {
   return outside_text(*partition) + "/" + outside_text(*offset);
 }
 
-std::string log_in(const KafkaMessage& message) {
+std::optional<LogId> log_in(const KafkaMessage& message) {
   const std::string* const source = message.header("ce_source");
-  if (source == nullptr || !source->starts_with(kSource)) return "";
-  return source->substr(kSource.size());
+  if (source == nullptr || !source->starts_with(kSource)) return std::nullopt;
+  const auto log = parse_log_id(std::string_view(*source).substr(kSource.size()));
+  return log ? std::optional(*log) : std::nullopt;
 }
 
 bool of_refusal(const KafkaHeader& header) {

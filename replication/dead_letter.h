@@ -25,7 +25,7 @@ struct DeadOrder {
 struct DeadLetter {
   KafkaMessage message;
   std::optional<DeadOrder> order;  // nothing: the value is none of ours, or tells of an item
-  std::string log;                 // the log that it comes from, 32 digits; empty: its headers do not say
+  std::optional<LogId> log;        // that it comes from; nothing: its headers do not say
   std::string reason;              // why it was refused, as its headers say
   std::string origin;              // where it lay in the topic: PARTITION/OFFSET; empty: its headers do not say
 };

@@ -1,9 +1,6 @@
 #include "replication/dead_letter_desk.h"
 
 #include "protocol/check.h"
-#include "replication/limits.h"
-
-#include <algorithm>
 
 namespace holdfast {
 
@@ -21,17 +18,20 @@ Result<void> DeadLetterDesk::look() {
   auto looking = KafkaLook::connect(access_);
   if (!looking) return looking.error();
   look_ = std::move(*looking);
-  const auto partitions_of = [&](const std::string& topic, std::size_t& partitions) -> Result<void> {
-    const auto facts = look_->topic(topic);
-    if (!facts) return facts.error();
-    if (!facts->exists) return Error::format(ErrorCode::not_found, "kafka: topic {} does not exist", topic);
-    partitions = facts->partitions;
-    return {};
+  const auto find = [&](const std::string& topic) -> Result<KafkaTopicFacts> {
+    auto facts = look_->topic(topic);
+    if (!facts || facts->exists) return facts;
+    return Error::format(ErrorCode::not_found, "kafka: topic {} does not exist", topic);
   };
-  std::size_t of_cursors = 0;
-  HOLDFAST_TRY(partitions_of(topics_.topic, partitions_));
-  HOLDFAST_TRY(partitions_of(dead_letter_topic(topics_.topic), dead_partitions_));
-  return partitions_of(topics_.cursor_topic, of_cursors);
+  for (const std::string& topic : {topics_.topic, topics_.cursor_topic}) {
+    auto facts = find(topic);
+    if (!facts) return facts.error();
+    written_.push_back(std::move(*facts));
+  }
+  const auto dead = find(dead_letter_topic(topics_.topic));
+  if (!dead) return dead.error();
+  dead_partitions_ = dead->partitions;
+  return {};
 }
 
 Result<void> DeadLetterDesk::read_book() {
@@ -80,13 +80,21 @@ MarkedLetter DeadLetterDesk::marked(KafkaMessage&& message) const {
 
 Result<void> DeadLetterDesk::begin() {
   producer_.reset();
+  HOLDFAST_TRY(look_->settings(written_));
   KafkaTargets targets;
-  targets[static_cast<std::size_t>(KafkaRole::orders)] = {topics_.topic, partitions_};
+  targets[static_cast<std::size_t>(KafkaRole::orders)] = {topics_.topic, written_.front().partitions};
   targets[static_cast<std::size_t>(KafkaRole::cursor)] = {topics_.cursor_topic, 1};
   auto producer = KafkaProducer::take_over(
-      {access_, "holdfast-dlt/" + topics_.cursor_topic + "/" + topics_.topic, kKafkaBatchBytes}, std::move(targets));
+      {access_, "holdfast-dlt/" + topics_.cursor_topic + "/" + topics_.topic, kafka_batch_bytes(written_)},
+      std::move(targets));
   if (!producer) return producer.error();
   HOLDFAST_TRY(read_book());
+  firsts_.clear();
+  for (std::size_t partition = 0; partition < dead_partitions_; ++partition) {
+    const auto bounds = reader_->bounds(dead_letter_topic(topics_.topic), static_cast<std::int32_t>(partition));
+    if (!bounds) return bounds.error();
+    firsts_.push_back(bounds->first);
+  }
   producer_ = std::move(*producer);
   return {};
 }
@@ -112,11 +120,8 @@ Result<void> DeadLetterDesk::commit(std::span<const DeadLetter> letters, DeadLet
     HOLDFAST_TRY(book_.take(record.key, *record.value));
     HOLDFAST_TRY(producer_->send(record));
   }
-  for (std::size_t partition = 0; partition < dead_partitions_; ++partition) {
-    const auto number = static_cast<std::int32_t>(partition);
-    const auto bounds = reader_->bounds(dead_letter_topic(topics_.topic), number);
-    if (!bounds) return bounds.error();
-    for (const KafkaRecord& end : book_.ends_before({number, bounds->first})) {
+  for (std::size_t partition = 0; partition < firsts_.size(); ++partition) {
+    for (const KafkaRecord& end : book_.ends_before({static_cast<std::int32_t>(partition), firsts_[partition]})) {
       HOLDFAST_TRY(book_.take(end.key, std::nullopt));
       HOLDFAST_TRY(producer_->send(end));
     }

@@ -48,8 +48,9 @@ class DeadLetterDesk {
 
   KafkaAccess access_;
   DeadLetterTopics topics_;
-  std::size_t partitions_ = 0;       // of the topic
-  std::size_t dead_partitions_ = 0;  // of that of its dead letters
+  std::vector<KafkaTopicFacts> written_;  // the topic, and that of cursors
+  std::size_t dead_partitions_ = 0;       // of that of dead letters
+  std::vector<std::int64_t> firsts_;      // the first offset of each of these, once begun
   std::unique_ptr<KafkaLook> look_;
   std::unique_ptr<KafkaReader> reader_;
   std::unique_ptr<KafkaProducer> producer_;  // once begun

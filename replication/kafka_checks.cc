@@ -1,6 +1,7 @@
 #include "replication/kafka_checks.h"
 
 #include "protocol/names.h"
+#include "replication/limits.h"
 
 #include <fmt/format.h>
 #include <librdkafka/rdkafka.h>
@@ -32,10 +33,11 @@ Result<void> check_replication(const KafkaTopicFacts& topic) {
 }
 
 /// Those that the sink sets itself, and those that would make it lose, repeat or reorder records.
-constexpr std::array<std::string_view, 22> kOwnProperties = {"acks",
+constexpr std::array<std::string_view, 23> kOwnProperties = {"acks",
                                                              "allow.auto.create.topics",
                                                              "auto.offset.reset",
                                                              "bootstrap.servers",
+                                                             "delivery.timeout.ms",
                                                              "delivery.report.only.error",
                                                              "enable.gapless.guarantee",
                                                              "enable.idempotence",
@@ -137,6 +139,13 @@ bool kafka_taken_over(const std::optional<KafkaCursor>& found, const std::string
   return epoch > Epoch() && found && found->owner != owner && found->cursor.epoch > epoch;
 }
 
+std::size_t kafka_batch_bytes(std::span<const KafkaTopicFacts> topics) {
+  std::size_t bytes = kKafkaBatchBytes;
+  for (const KafkaTopicFacts& each : topics)
+    bytes = std::min(bytes, static_cast<std::size_t>(std::max<std::int64_t>(each.number("max.message.bytes"), 1)));
+  return bytes;
+}
+
 ErrorCode kafka_error_code(int code) noexcept {
   switch (code) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
@@ -153,6 +162,8 @@ ErrorCode kafka_error_code(int code) noexcept {
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE:
     case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
       return ErrorCode::unsupported;
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+      return ErrorCode::bad_option;
     default:
       return ErrorCode::io_failed;
   }
@@ -166,6 +177,8 @@ std::string_view kafka_error_hint(int code) noexcept {
       return "give its user DescribeConfigs of the cluster";
     case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
       return "give its user Write and Describe of the transactional id";
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+      return "a topic's name has at most 249 of a-z A-Z 0-9 . _ -";
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return "raise max.message.bytes of the topic; nothing is left out";

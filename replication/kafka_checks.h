@@ -40,6 +40,9 @@ Result<void> check_kafka_ends(const KafkaCursor& written, const std::string& top
 /// Whether another relay took the sink over since this one, `owner`, did under `epoch` (none: it never did).
 bool kafka_taken_over(const std::optional<KafkaCursor>& found, const std::string& owner, Epoch epoch) noexcept;
 
+/// What one request may hold for a partition of any of them. REQUIRES: their settings are known.
+std::size_t kafka_batch_bytes(std::span<const KafkaTopicFacts> topics);
+
 /// An error code of librdkafka or of the protocol, as errors of EventSink are: io_failed where waiting may help, or opening
 /// the sink tells more.
 ErrorCode kafka_error_code(int code) noexcept;

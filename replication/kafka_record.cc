@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <cctype>
 
 namespace holdfast {
 namespace {

@@ -21,6 +21,10 @@ namespace holdfast {
 /// Which of the sink's topics.
 enum class KafkaRole : std::uint8_t { orders, events, cursor };
 inline constexpr std::size_t kKafkaRoles = 3;
+/// Their topics, where nobody says others.
+inline constexpr const char* kKafkaOrdersTopic = "flash-sale-orders";
+inline constexpr const char* kKafkaEventsTopic = "flash-sale-events";
+inline constexpr const char* kKafkaCursorTopic = "holdfast-cursors";
 
 struct KafkaHeader {
   std::string name;

@@ -126,13 +126,9 @@ Result<KafkaCursorBook> KafkaSink::take_over() {
     if (!book) return book.error();
     if (kafka_taken_over(book->cursor(), owner_, cursor_.cursor.epoch)) return superseded(*book->cursor());
   }
-  KafkaProducerSettings settings{settings_.access, "holdfast/" + settings_.cursor_topic + "/" + settings_.name,
-                                 kKafkaBatchBytes};
+  const KafkaProducerSettings settings{settings_.access, "holdfast/" + settings_.cursor_topic + "/" + settings_.name,
+                                       kafka_batch_bytes(facts_)};
   KafkaTargets targets;
-  for (const KafkaTopicFacts& each : facts_) {
-    const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(each.number("max.message.bytes"), 1));
-    settings.batch_bytes = std::min(settings.batch_bytes, bytes);
-  }
   for (const KafkaRole role : kRoles) {
     if (!topic(role).empty()) targets[static_cast<std::size_t>(role)] = {topic(role), facts(role)->partitions};
   }

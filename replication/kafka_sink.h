@@ -22,9 +22,9 @@ namespace holdfast {
 struct KafkaSinkSettings {
   std::string name;  // of the cursor, and to the server
   KafkaAccess access;
-  std::string orders_topic = "flash-sale-orders";  // empty: no orders, only events
-  std::string events_topic = "flash-sale-events";
-  std::string cursor_topic = "holdfast-cursors";
+  std::string orders_topic = kKafkaOrdersTopic;  // empty: no orders, only events
+  std::string events_topic = kKafkaEventsTopic;
+  std::string cursor_topic = kKafkaCursorTopic;
   std::vector<KafkaHeader> headers;  // of every order and event
   bool accept_partitions = false;
   bool allow_unreplicated = false;

@@ -10,7 +10,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t kPartitions = 12;  // divides among 2, 3, 4, 6 or 12 consumers
-constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
 constexpr std::int64_t kRetentionMs = 7 * kDayMs;
 constexpr std::string_view kInSync = "min.insync.replicas";
 constexpr std::string_view kForEver = "-1";

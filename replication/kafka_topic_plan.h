@@ -5,6 +5,8 @@
 
 namespace holdfast {
 
+inline constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
+
 enum class KafkaTopicKind : std::uint8_t { published, cursor, dead_letters };
 
 /// What a person may say of them; what he does not say is chosen for a topic that is made, and taken as it is in one that is there.

@@ -41,7 +41,7 @@ inline constexpr Millis kBackOffLast{15'000};
 /// A Kafka cluster that does not answer for so long is away; a transaction that does not end by then is undone by the brokers.
 inline constexpr Millis kKafkaAnswerTime{10'000};
 inline constexpr Millis kKafkaTransactionTime{30'000};
-/// By then a record that is on its way when a producer failed has its answer, or it is known that none will come.
+/// A producer that failed waits no longer for the answers to the records that it sent.
 inline constexpr Millis kKafkaDrainTime = kKafkaAnswerTime + Millis(1'000);
 /// Records that are on their way to the brokers: no more than these bytes.
 inline constexpr std::size_t kKafkaQueueBytes = 64_MiB;

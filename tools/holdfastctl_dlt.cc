@@ -34,8 +34,10 @@ cancel ends the reservation at the server by its id (RELEASE, or REFUND when it 
 that the order is not to be; one that has ended by itself is only noted.
   --unit return     the unit is available again, if not said
   --unit write-off  the unit leaves the server's total
-It needs the roles reader and buyer. Both need Write of the topic and the cursor topic, Write and Describe of the transactional id
-holdfast-dlt/CURSOR-TOPIC/TOPIC; all need Read of TOPIC.DLT and of the cursor topic.
+It needs the roles reader and buyer.
+
+Kafka's rights: Describe of the topic, Read of TOPIC.DLT and of the cursor topic; replay and cancel also Write and DescribeConfigs of the
+topic and of the cursor topic, Write of the transactional id holdfast-dlt/CURSOR-TOPIC/TOPIC.
 
 examples:
   holdfastctl dlt list --kafka k1:9092,k2:9092 --topic flash-sale-orders
@@ -94,8 +96,9 @@ std::string line_of(const DeadLetter& letter, DeadLetterMark mark) {
 
 struct DltArguments {
   KafkaWords kafka;
-  std::string topic = "flash-sale-orders";
-  std::string place;
+  std::string topic = kKafkaOrdersTopic;
+  std::string place_text;
+  KafkaPlace place;  // what it says
   bool all = false;
   std::string unit = "return";
 };
@@ -140,9 +143,6 @@ class DltCommand {
   }
 
   Result<int> replay() {
-    if (words_.all == !words_.place.empty()) {
-      return Error::format(ErrorCode::bad_option, "say which one, or --all");
-    }
     HOLDFAST_TRY(desk_.begin());
     return words_.all ? replay_all() : replay_one();
   }
@@ -168,19 +168,15 @@ class DltCommand {
  private:
   std::string topic() const { return dead_letter_topic(words_.topic); }
 
-  Result<std::optional<MarkedLetter>> find() {
-    const auto place = parse_place(words_.place);
-    if (!place) return place.error();
-    return desk_.find(*place);
-  }
+  Result<std::optional<MarkedLetter>> find() { return desk_.find(words_.place); }
 
   int nothing() const {
-    fmt::print(stderr, "holdfastctl: {} has no {}\n", topic(), words_.place);
+    fmt::print(stderr, "holdfastctl: {} has no {}\n", topic(), words_.place_text);
     return kNotOk;
   }
 
   int said(std::string_view text, int status) const {
-    fmt::print("{} {} {}\n", topic(), words_.place, text);
+    fmt::print("{} {} {}\n", topic(), words_.place_text, text);
     return status;
   }
 
@@ -249,12 +245,12 @@ class DltCommand {
 
   /// Whether the server has the log that the letter comes from, or one that went on from it. False when the letter does not say.
   static Result<bool> is_log(RespClient& client, const DeadLetter& letter) {
-    if (letter.log.empty()) return false;
+    if (!letter.log) return false;
     const auto info = client.ask({"INFO"});
     if (!info) return info.error();
-    if (info->text.find("log_id:" + letter.log) != std::string::npos) return true;
+    if (info->text.find("log_id:" + log_id_text(*letter.log)) != std::string::npos) return true;
     return Error::format(ErrorCode::err, "the order comes from log {}, and the server has another one",
-                         Echo(letter.log).text());
+                         log_id_text(*letter.log));
   }
 
   WallTime now() { return WallTime(std::chrono::floor<Millis>(clock_.read().wall)); }
@@ -279,7 +275,7 @@ int dlt_command(CommandWords words, ServerArguments arguments) {
     return app.add_subcommand(name, what)->fallthrough();
   };
   const auto add_place = [&](CLI::App* sub, bool required) {
-    sub->add_option("letter", dlt.place, "Which one, as dlt list shows it")
+    sub->add_option("letter", dlt.place_text, "Which one, as dlt list shows it")
         ->type_name("PARTITION/OFFSET")
         ->required(required);
     return sub;
@@ -295,6 +291,13 @@ int dlt_command(CommandWords words, ServerArguments arguments) {
   app.require_subcommand(1);
   app.footer(kExamples);
   if (const auto status = read_words(app, words)) return *status;
+  if (replay->parsed() && dlt.all == !dlt.place_text.empty())
+    return fail(Error::format(ErrorCode::bad_option, "say which one, or --all"));
+  if (!dlt.place_text.empty()) {
+    const auto place = parse_place(dlt.place_text);
+    if (!place) return fail(place.error());
+    dlt.place = *place;
+  }
   const auto access = kafka_access(dlt.kafka);
   if (!access) return fail(access.error());
   const auto desk = DeadLetterDesk::open(*access, {dlt.topic, dlt.kafka.cursor_topic});

@@ -1,9 +1,11 @@
 #include "tools/holdfastctl_topic.h"
 
+#include "replication/dead_letter.h"
 #include "replication/kafka_look.h"
 #include "replication/kafka_topic_maker.h"
 #include "storage/record_lines.h"
 #include "tools/kafka_argument.h"
+#include "tools/kafka_property.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,7 +19,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
 constexpr std::int64_t kDaysMax = 36'500;
 constexpr std::size_t kPartitionsMax = 100'000;
 constexpr std::size_t kReplicasMax = 1'000;
@@ -60,7 +61,7 @@ std::vector<KafkaTopicPlan> plans_of(const TopicArguments& words) {
     if (topic.empty()) continue;
     plans.push_back(plan_kafka_topic(KafkaTopicKind::published, topic, words.wishes));
     if (!words.dead_letters) continue;
-    plans.push_back(plan_kafka_topic(KafkaTopicKind::dead_letters, topic + ".DLT", words.wishes));
+    plans.push_back(plan_kafka_topic(KafkaTopicKind::dead_letters, dead_letter_topic(topic), words.wishes));
   }
   plans.push_back(plan_kafka_topic(KafkaTopicKind::cursor, words.kafka.cursor_topic, words.wishes));
   return plans;
@@ -204,10 +205,8 @@ class TopicCreate {
 /// Nothing: they can be meant.
 std::optional<Error> wrong(const TopicArguments& words) {
   const KafkaWords& kafka = words.kafka;
-  const bool distinct = kafka.orders_topic != kafka.events_topic && kafka.events_topic != kafka.cursor_topic &&
-                        kafka.orders_topic != kafka.cursor_topic;
-  if (!distinct || kafka.events_topic.empty() || kafka.cursor_topic.empty())
-    return Error::format(ErrorCode::bad_option, "--kafka-...-topic: orders, events and cursor need a topic each");
+  if (auto checked = check_kafka_topic_names(kafka.orders_topic, kafka.events_topic, kafka.cursor_topic); !checked)
+    return checked.error();
   if (words.wishes.in_sync && *words.wishes.in_sync > static_cast<std::int64_t>(words.wishes.replicas)) {
     return Error::format(ErrorCode::bad_option,
                          "--min-insync: {} of {} replicas can never be in sync, and nothing could be written",
@@ -230,7 +229,8 @@ void add_topic_options(CLI::App& app, TopicArguments& words) {
                  "Replicas that must have a record before it counts: 2 if not said, 1 of less than 3 replicas.")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, static_cast<std::int64_t>(kReplicasMax)));
-  app.add_option("--retention-days", words.retention_days, "How long records are kept, 7 if not said; 0: for ever.")
+  app.add_option("--retention-days", words.retention_days,
+                 "How long records are kept, 7 if not said, 30 of TOPIC.DLT; 0: for ever.")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, kDaysMax));
   app.add_flag("--dead-letters", words.dead_letters, "Also TOPIC.DLT of both, where consumers put what they refuse.");

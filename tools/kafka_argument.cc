@@ -27,11 +27,7 @@ void add_cursor_topic_option(CLI::App& app, KafkaWords& words) {
 
 Result<KafkaAccess> kafka_access(const KafkaWords& words) {
   KafkaAccess access{words.brokers, {{"client.id", "holdfastctl"}}};
-  for (const std::string& text : words.properties) {
-    auto property = parse_kafka_property(text);
-    if (!property) return property.error();
-    access.properties.push_back(std::move(*property));
-  }
+  HOLDFAST_TRY(add_kafka_properties(words.properties, access.properties));
   return access;
 }
 

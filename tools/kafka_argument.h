@@ -12,9 +12,9 @@ namespace holdfast {
 struct KafkaWords {
   std::string brokers;
   std::vector<std::string> properties;  // NAME=VALUE, as parse_kafka_property reads them
-  std::string orders_topic = "flash-sale-orders";
-  std::string events_topic = "flash-sale-events";
-  std::string cursor_topic = "holdfast-cursors";
+  std::string orders_topic = kKafkaOrdersTopic;
+  std::string events_topic = kKafkaEventsTopic;
+  std::string cursor_topic = kKafkaCursorTopic;
 };
 
 /// --kafka BROKERS, else HOLDFAST_KAFKA; --kafka-property.

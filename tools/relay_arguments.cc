@@ -56,14 +56,9 @@ Result<KafkaSinkSettings> kafka_settings(const RelayArguments& arguments, const 
     }
     settings.headers.push_back({text.substr(0, equals), text.substr(equals + 1)});
   }
-  for (const std::string& text : arguments.kafka_properties) {
-    auto property = parse_kafka_property(text);
-    if (!property) return property.error();
-    settings.access.properties.push_back(std::move(*property));
-  }
-  const std::set<std::string> topics = {settings.orders_topic, settings.events_topic, settings.cursor_topic};
-  if (topics.size() == 3 && !settings.events_topic.empty() && !settings.cursor_topic.empty()) return settings;
-  return Error::format(ErrorCode::bad_option, "--kafka-...-topic: orders, events and cursor need a topic each");
+  HOLDFAST_TRY(add_kafka_properties(arguments.kafka_properties, settings.access.properties));
+  HOLDFAST_TRY(check_kafka_topic_names(settings.orders_topic, settings.events_topic, settings.cursor_topic));
+  return settings;
 }
 
 Result<std::unique_ptr<EventSink>> make_sink(const RelayArguments& arguments, const SinkWords& words) {

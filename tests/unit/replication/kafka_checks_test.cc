@@ -1,5 +1,7 @@
 #include "replication/kafka_checks.h"
 
+#include "replication/limits.h"
+
 #include <librdkafka/rdkafka.h>
 
 #include "tests/doctest.h"
@@ -125,6 +127,17 @@ TEST_CASE("kafka_checks: waiting helps, but not against rights, sizes and versio
   CHECK(kafka_error_code(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION) == ErrorCode::unsupported);
   CHECK(has(std::string(kafka_error_hint(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)), "max.message.bytes"));
   CHECK(kafka_error_hint(RD_KAFKA_RESP_ERR__TRANSPORT).empty());
+  CHECK(kafka_error_code(RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION) == ErrorCode::bad_option);
+}
+
+TEST_CASE("kafka_checks: a request holds no more than each of the topics takes") {
+  std::vector<KafkaTopicFacts> topics(2);
+  topics[0].settings["max.message.bytes"] = "1048588";
+  topics[1].settings["max.message.bytes"] = "2097152";
+  CHECK(kafka_batch_bytes(topics) == kKafkaBatchBytes);
+  topics[1].settings["max.message.bytes"] = "5000";
+  CHECK(kafka_batch_bytes(topics) == 5000);
+  CHECK(kafka_batch_bytes({}) == kKafkaBatchBytes);
 }
 
 TEST_CASE("kafka_checks: properties on which exactly once rests are the sink's own") {
