@@ -146,6 +146,8 @@ Result<void> KafkaLook::settings(std::span<KafkaTopicFacts> topics) {
 }
 
 Result<std::map<std::string, std::string, std::less<>>> KafkaLook::broker_settings() {
+  // One that is about to come back answers, and knows of none yet, not even of itself.
+  if (impl_->broker().empty()) return kafka_failed("the cluster", RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE);
   std::map<std::string, std::string, std::less<>> settings;
   HOLDFAST_TRY(impl_->describe(RD_KAFKA_RESOURCE_BROKER, {impl_->broker()},
                                [&](std::size_t, auto found) { settings = std::move(found); }));

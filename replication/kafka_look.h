@@ -17,7 +17,7 @@ class KafkaLook {
   Result<KafkaTopicFacts> topic(const std::string& name);
   /// Fills in the settings of topics that exist.
   Result<void> settings(std::span<KafkaTopicFacts> topics);
-  /// Of one of the brokers.
+  /// Of one of the brokers that the cluster had when a topic was last asked for.
   Result<std::map<std::string, std::string, std::less<>>> broker_settings();
   /// Where its partitions end, whether the last records belong to a transaction that has ended or not.
   Result<std::vector<std::int64_t>> ends(const std::string& topic, std::size_t partitions);

@@ -8,6 +8,7 @@ import os
 import subprocess
 
 from kafka_shop import PARTITIONS, Shop, check, kafka_arguments, reserve, run_kafka_cases
+from kafka_stub import KafkaStub
 from relay_bench import AgainServer, Connection, Postgres, Relay, audit, caught_up, migrated, until
 
 ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 100_000) for number in range(10)]
@@ -284,9 +285,23 @@ def holdfastctl(programs, *words):
     check(done.returncode == 0, "holdfastctl", words, done.stdout, done.stderr)
 
 
+def a_cluster_that_has_just_come_back(programs, folder):
+    """It knows the topics, and for a moment no broker."""
+    server = AgainServer(programs.server, folder)
+    server.ready()
+    topics = {"orders": {"cleanup.policy": "delete"}, "events": {"cleanup.policy": "delete"}, "cursors": {"cleanup.policy": "compact"}}
+    with KafkaStub(topics, unknown_for=2) as kafka:
+        relay = Relay(programs.relay, folder, server, f"kafka=127.0.0.1:{kafka.port}",
+                      flags=("--allow-unreplicated", "--kafka-orders-topic", "orders", "--kafka-events-topic", "events", "--kafka-cursor-topic", "cursors"))
+        # It is tried again; the broker that is there then is none that a sink could use.
+        check(relay.wait() == 1 and "retrying: kafka: the cluster: Broker: Broker not available" in relay.output()
+              and "the broker has no transaction.partition.verification.enable" in relay.output(), "it waits for a broker", relay.process.returncode, relay.output())
+    server.stop()
+
+
 CASES = [a_cursor_topic_that_was_emptied, a_cursor_topic_that_is_emptied_under_it, a_cursor_topic_that_was_compacted, another_logs_cursor,
          a_topic_that_was_deleted_and_made_again, a_topic_that_is_gone, a_topic_of_another_name, a_count_of_partitions_that_was_raised, a_record_that_is_too_large,
-         a_log_that_was_restored, both_sinks_each_at_its_own_pace]
+         a_log_that_was_restored, a_cluster_that_has_just_come_back, both_sinks_each_at_its_own_pace]
 
 if __name__ == "__main__":
     parser = kafka_arguments(__doc__)
