@@ -9,7 +9,7 @@ ${XDG_CACHE_HOME:-~/.cache}/holdfast/kafka.
 Other ways to it, each a listener of its own:
     Kafka(through=[PORT])       `proxied_port` of a node is for a proxy on PORT, the address that clients are told there
     Kafka(users={"relay": "S"}) `secure_servers()` are TLS (`authority` is the CA's file) and SASL PLAIN; set_users changes who may.
-                                (SCRAM of Debian's librdkafka 2.0.2 repeats the nonce, which brokers refuse since 3.9.)
+                                (SCRAM of Debian's librdkafka 2.0.2 repeats the nonce, which brokers of 4.x refuse.)
 """
 import fcntl
 import hashlib
@@ -214,10 +214,7 @@ class Kafka:
             node.wait_ready()
 
     def stop(self):
-        """All at once: the last ones of several would wait for a quorum that is gone."""
-        for node in self.nodes:
-            if node.process is not None:
-                node.process.send_signal(signal.SIGTERM)
+        """Of several none could stop as an operator does it: the last ones would wait for a quorum that is gone."""
         for node in self.nodes:
             node.end(signal.SIGTERM if len(self.nodes) == 1 else signal.SIGKILL)
 

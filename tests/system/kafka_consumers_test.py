@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import jsonschema
-from kafka_shop import PARTITIONS, Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases
+from kafka_shop import PARTITIONS, Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases, until
 from kafka import jars
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -61,17 +61,17 @@ def life_of_items(shop):
              ("ITEM", "RETURNS", "item:12", "HOLD"), ("RELEASE", "item:12", "6", "ID", id_of(6)), ("ITEM", "RETURNS", "item:12", "FREE"),
              ("INCRBY", "{7}:stock", 3), ("ITEM", "PAUSE", "7"), ("ITEM", "OPEN", "7"), ("ITEM", "CLOSE", "7"), ("ITEM", "DROP", "7"),
              ("ITEM", "LOAD", "7", "VERSION", "9007199254740995", "STOCK", 1))
-    shop.goes_on_until(lambda: shop.ask(("RESERVATION", "GET", "item:12", "ID", id_of(21)))[0], b"EXPIRED")
+    until(lambda: b"EXPIRED" in shop.ask(("RESERVATION", "GET", "item:12", "ID", id_of(21)))[0], "it expires")
     shop.ask(("CONFIRM", "item:12", id_of(9), "ID", id_of(21), "RESUME"))
-    shop.goes_on_until(lambda: shop.ask(("ITEM", "GET", "window"))[0], b"CLOSED")
+    until(lambda: b"CLOSED" in shop.ask(("ITEM", "GET", "window"))[0], "it closes")
 
 
 def values_are_as_the_schemas_say(programs, folder):
     lines = os.path.join(folder, "lines")
-    shop = Life(programs, folder, "--sink", f"file={lines}", server_flags=("--redis-view-writes", "adjust"))
+    shop = Shop(programs, folder, "--sink", f"file={lines}", server_flags=("--redis-view-writes", "adjust"))
     life_of_items(shop)
     shop.caught_up()
-    shop.client.wait(lambda: shop.acknowledged("file") >= shop.acknowledged())
+    until(lambda: shop.acknowledged("file") >= shop.acknowledged(), "so does the other sink")
     shop.audit()
     events, orders = shop.read(shop.events), shop.read(shop.orders)
     for name, values in (("event", events), ("order", orders)):
@@ -97,11 +97,6 @@ def values_are_as_the_schemas_say(programs, folder):
     users = {order["orderId"]: order["userId"] for order in orders if order["item"] == "item:12"}
     check([users[id_of(1)], users[id_of(20)], users[id_of(21)]] == [1, "ann%FE", id_of(9)] and "9007199254740993" in users.values(), "userId", users)
     shop.stop()
-
-
-class Life(Shop):
-    def goes_on_until(self, ask, state):
-        self.client.wait(lambda: state in ask())
 
 
 def orders_are_read_by_who_knows_three_members(programs, folder):

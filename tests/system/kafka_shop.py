@@ -2,10 +2,11 @@
 runs these: it has the Kafka client."""
 import json
 import os
+import pathlib
 import subprocess
 
 from cases import arguments, run_cases
-from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_lsn, free_port, id_of, until
+from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_lsn, id_of, until
 from kafka import Kafka
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import ConfigResource
@@ -13,6 +14,10 @@ from cutting_proxy import CuttingProxy
 from kafka_client import WAIT_SECONDS, Client, settle
 
 PARTITIONS = 3
+# What a relay leaves open is undone soon.
+SHORT = ("--kafka-property", "transaction.timeout.ms=3000")
+# A broker whose users may do nothing but what they got a right for; who comes without a secret may do all.
+GUARDED = ("authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "super.users=User:ANONYMOUS")
 # Kafka's numbers of requests.
 PRODUCE, END_TRANSACTION = 0, 26
 
@@ -94,9 +99,8 @@ class Shop:
 
     def start_relay(self, *flags, server=None):
         """`server`: another one to carry the log of."""
-        self.metrics = free_port()
         self.relay = Relay(self.programs.relay, self.folder, server or self.server, f"{self.sink}={self.servers}",
-                           flags=("--metrics-port", str(self.metrics), *self.topic_flags(), *self.flags, *flags))
+                           flags=(*self.topic_flags(), *self.flags, *flags))
         return self.relay
 
     def run(self, word, *flags, server=None):
@@ -124,14 +128,20 @@ class Shop:
         sinks = [as_map(each) for each in as_map(self.ask(("LOG", "SINKS"))[0])["sinks"]]
         return next((int(each["lsn"]) for each in sinks if each["name"].decode() == sink), 0)
 
+    def runs(self):
+        """The relay has not ended by itself, if it was started at all."""
+        ended = self.relay is not None and self.relay.process.poll() is not None
+        check(not ended, "the relay runs", ended and (self.relay.process.returncode, self.relay.output()[-1500:]))
+        return True
+
     def caught_up(self, seconds=120):
         lsn = durable_lsn(self.server)
-        until(lambda: self.acknowledged() >= lsn, "the sink catches up", lsn, self.acknowledged, lambda: self.relay.output()[-1500:], seconds=seconds)
+        until(lambda: self.runs() and self.acknowledged() >= lsn, "the sink catches up", lsn, self.acknowledged, lambda: self.relay.output()[-1500:], seconds=seconds)
 
     def goes_on(self, seconds=120):
         """Waits until it writes something more."""
         before = self.acknowledged()
-        until(lambda: self.acknowledged() > before, "it goes on", lambda: self.relay.output()[-1500:], seconds=seconds)
+        until(lambda: self.runs() and self.acknowledged() > before, "it goes on", lambda: self.relay.output()[-1500:], seconds=seconds)
 
     def says(self, text, seconds=60):
         until(lambda: text in self.relay.output(), f"it says {text!r}", lambda: self.relay.output()[-1500:], seconds=seconds)
@@ -141,22 +151,32 @@ class Shop:
         found = self.relay.wait()
         check(found == status and text in self.relay.output(), f"exit status {status}, {text!r}", found, self.relay.output()[-1500:])
 
+    def open_transaction(self):
+        """Whether one has written events and has not ended."""
+        return self.client.ends(self.events, "read_uncommitted") != self.client.ends(self.events, "read_committed")
+
     def read(self, topic, **options):
         return [json.loads(record.value) for record in self.client.read(topic, **options)]
 
-    def audit(self, begins=0):
-        """That events are dense and in order in each partition, and each RESERVE is one order; all events by item and version.
-        `begins`: the sequence after which the sink begins."""
-        streams = {}
-        for event in self.read(self.events):
-            streams.setdefault((event["item"], event["version"]), []).append(event)
+    def audit(self):
+        """That events are dense and in order in each partition, and each RESERVE is one order, in their order, too; all events by
+        item and version."""
+        streams, orders = self.streams(self.events), self.streams(self.orders)
         for key, events in streams.items():
             sequences = [event["sequence"] for event in events]
-            check(sequences == list(range(begins + 1, begins + len(events) + 1)), f"{key}: each once, in order", first_wrong(sequences, begins))
-        reserved = sorted((e["item"], e["version"], e["sequence"]) for events in streams.values() for e in events if e["event"] == "RESERVE")
-        orders = [(order["item"], order["version"], order["sequence"]) for order in self.read(self.orders)]
-        check(sorted(orders) == reserved, "each reservation is one order", len(orders), len(reserved))
+            check(sequences == list(range(1, len(events) + 1)), f"{key}: each once, in order", first_wrong(sequences))
+            reserved = [event["sequence"] for event in events if event["event"] == "RESERVE"]
+            ordered = [order["sequence"] for order in orders.pop(key, [])]
+            check(ordered == reserved, f"{key}: each reservation is one order, in order", len(ordered), len(reserved))
+        check(not orders, "no order of anything else", list(orders))
         return streams
+
+    def streams(self, topic):
+        """The values by item and version, as they are read."""
+        found = {}
+        for value in self.read(topic):
+            found.setdefault((value["item"], value["version"]), []).append(value)
+        return found
 
     def whole(self):
         """What most cases end with."""
@@ -175,11 +195,24 @@ class Shop:
         self.server.stop()
 
 
-def first_wrong(sequences, begins):
-    for place, sequence in enumerate(sequences, begins + 1):
+def first_wrong(sequences):
+    for place, sequence in enumerate(sequences, 1):
         if sequence != place:
-            return place, sequences[max(0, place - begins - 3):place - begins + 5]
+            return place, sequences[max(0, place - 3):place + 5]
     return None
+
+
+def with_secret(kafka, folder):
+    """What makes a program be the user `relay`, whose secret is `right`."""
+    pathlib.Path(folder, "secret").write_text("right\n")
+    words = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"),
+             ("sasl.password", f"@{folder}/secret")]
+    return [word for name, value in words for word in ("--kafka-property", f"{name}={value}")]
+
+
+def rights(kafka, what, *words):
+    """Gives that user some, or takes them: KIND:NAME:OPERATION."""
+    kafka.tool(str(pathlib.Path(__file__).resolve().parent / "java" / "Rights.java"), kafka.servers(), what, "relay", *words)
 
 
 def reserve(item, numbers, *more):

@@ -21,7 +21,7 @@ class Programs:
     """The programs of a run, and one broker for all cases; each case has topics of its own."""
 
     def __init__(self, options):
-        self.server, self.ctl_path, self.kafka, self.cases = os.path.abspath(options.server), os.path.abspath(options.ctl), Kafka(), 0
+        self.ctl_path, self.kafka, self.cases = os.path.abspath(options.ctl), Kafka(), 0
         self.client = Client(self.kafka.servers())
 
     def topics(self):

@@ -4,16 +4,14 @@
 usage: relay_kafka_faults_test.py --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay --only leaders
        relay_kafka_faults_test.py ... --only away --away 60
 """
-import pathlib
 import threading
 import time
 
-from kafka_shop import END_TRANSACTION, PRODUCE, Kafka, KafkaProxy, Shop, check, kafka_arguments, run_kafka_cases
+from kafka_shop import END_TRANSACTION, GUARDED, PRODUCE, SHORT, Kafka, KafkaProxy, Shop, check, kafka_arguments, rights, run_kafka_cases, with_secret
 from relay_bench import until
 from relay_test import Busy
 
 PACE = 0.05  # seconds between a client's requests: a backlog is not what these cases are about
-SHORT = ("--kafka-property", "transaction.timeout.ms=3000")
 # Longer than all time limits, when a transaction's is SHORT: that of the brokers for looking at transactions is 10 s.
 STILL_SECONDS = 20
 # A relay has 5 s to end by itself, and is cut off; a question about topics waits for its answer for 10 s.
@@ -49,11 +47,12 @@ def cut_around_commits_and_acknowledgements(programs, folder):
 
 def a_broker_that_is_away(programs, folder):
     with Kafka() as kafka:
-        shop = Shop(programs, folder, kafka=kafka)
+        shop = Shop(programs, folder, *SHORT, kafka=kafka)
         shop.ask(*ITEMS)
         with Busy(shop.server, item="item:1", pause=PACE):
             shop.goes_on()
             kafka.stop()
+            shop.says("retrying: kafka: ")
             threading.Event().wait(programs.options.away)
             kafka.start()
             shop.goes_on()
@@ -145,14 +144,6 @@ def leaders_that_move(programs, folder):
         kafka.stop()
 
 
-def with_secret(kafka, folder):
-    """What makes a relay be the user `relay`, whose secret is `right`."""
-    pathlib.Path(folder, "secret").write_text("right\n")
-    words = [("security.protocol", "SASL_SSL"), ("ssl.ca.location", kafka.authority), ("sasl.mechanism", "PLAIN"), ("sasl.username", "relay"),
-             ("sasl.password", f"@{folder}/secret")]
-    return [word for name, value in words for word in ("--kafka-property", f"{name}={value}")]
-
-
 def a_secret_that_is_not_valid_any_more(programs, folder):
     with Kafka(users={"relay": "right"}) as kafka:
         shop = Shop(programs, folder, *with_secret(kafka, folder), kafka=kafka, servers=kafka.secure_servers())
@@ -168,26 +159,22 @@ def a_secret_that_is_not_valid_any_more(programs, folder):
 
 
 def rights_that_are_taken_away(programs, folder):
-    guarded = ["authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "super.users=User:ANONYMOUS"]
-    with Kafka(users={"relay": "right"}, settings=guarded) as kafka:
+    with Kafka(users={"relay": "right"}, settings=GUARDED) as kafka:
         shop = Shop(programs, folder, *with_secret(kafka, folder), kafka=kafka, servers=kafka.secure_servers(), start=False)
         shop.ask(*ITEMS)
-
-        def rights(what, *words):
-            kafka.tool(str(pathlib.Path(__file__).resolve().parent / "java" / "Rights.java"), kafka.servers(), what, "relay", *words)
         topics = [f"TOPIC:{topic}:{operation}" for topic in (shop.orders, shop.events, shop.cursors) for operation in ("READ", "WRITE", "DESCRIBE", "DESCRIBE_CONFIGS")]
         transactions = [f"TRANSACTIONAL_ID:holdfast/{shop.cursors}/kafka:{operation}" for operation in ("WRITE", "DESCRIBE")]
         for missing, words in (("of the topics", topics), ("of the cluster", ["CLUSTER:kafka-cluster:DESCRIBE_CONFIGS"]), ("of the transactional id", transactions)):
             shop.start_relay()
             shop.ends_with(1, missing)
             check("give its user" in shop.relay.output(), "what to do", shop.relay.output())
-            rights("give", *words)
+            rights(kafka, "give", *words)
         shop.start_relay()
         with Busy(shop.server, item="item:1", pause=PACE):
             shop.goes_on()
-            rights("take", f"TOPIC:{shop.events}:WRITE")
+            rights(kafka, "take", f"TOPIC:{shop.events}:WRITE")
             shop.ends_with(1, "give its user Read, Write, Describe and DescribeConfigs of the topics")
-            rights("give", f"TOPIC:{shop.events}:WRITE")
+            rights(kafka, "give", f"TOPIC:{shop.events}:WRITE")
             shop.start_relay()
             shop.goes_on()
         never_ended(shop)
@@ -199,5 +186,5 @@ CASES = [cut_around_commits_and_acknowledgements, a_broker_that_is_away, a_broke
 if __name__ == "__main__":
     parser = kafka_arguments(__doc__)
     parser.add_argument("--cuts", type=int, default=4, help="of each kind")
-    parser.add_argument("--away", type=int, default=5, help="seconds without a broker")
+    parser.add_argument("--away", type=int, default=5, help="seconds without a broker, once it is noticed")
     run_kafka_cases(CASES, parser.parse_args())

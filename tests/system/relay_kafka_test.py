@@ -6,14 +6,14 @@ usage: relay_kafka_test.py --server build/release/bin/holdfastd --relay build/re
 """
 import random
 import signal
-import threading
 
-from kafka_shop import Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases
+from kafka_shop import SHORT, Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases
 from relay_bench import Connection, as_map, until
 from relay_test import Busy
 
 PACE = 0.02  # seconds between a client's requests
-SHORT = ("--kafka-property", "transaction.timeout.ms=3000")
+# By then a broker has undone what is older than SHORT: it looks for such every 10 s.
+UNDONE_SECONDS = 3 + 10 + 5
 TEN_ITEMS = [("ITEM", "CREATE", f"item:{number}", "STOCK", 10_000_000) for number in range(10)]
 
 
@@ -62,7 +62,7 @@ def the_whole_life_of_several_items(programs, folder):
     shop.stop()
 
 
-def consumers_of_orders_or_of_events_only(programs, folder):
+def events_without_orders(programs, folder):
     shop = Shop(programs, folder, start=False)
     shop.flags += ("--kafka-orders-topic", "")
     shop.topic_flags = lambda: ("--kafka-events-topic", shop.events, "--kafka-cursor-topic", shop.cursors)
@@ -82,8 +82,8 @@ def killed_relays_repeat_nothing(programs, folder):
             if number % 5 == 0:
                 shop.goes_on()
             # At any moment from its start on, in transactions above all.
-            shop.relay.process.poll()
-            until(lambda: shop.relay.process.poll() is not None or dice.random() < 0.05, "a moment passes")
+            until(lambda: dice.random() < 0.05, "a moment passes")
+            check(shop.relay.process.poll() is None, "it did not end by itself", shop.relay.output())
             shop.relay.kill()
             if number % 5 == 4:
                 shop.server.again()
@@ -117,15 +117,23 @@ def of_two_relays_one_is_fenced(programs, folder):
     shop.stop()
 
 
+def sleeps_in_a_transaction(shop):
+    """Whether it does now; else it is awake again."""
+    shop.relay.process.send_signal(signal.SIGSTOP)
+    if shop.open_transaction():
+        return True
+    shop.relay.process.send_signal(signal.SIGCONT)
+    return False
+
+
 def one_that_slept_alone_goes_on(programs, folder):
     shop = Shop(programs, folder, *SHORT)
     shop.ask(*TEN_ITEMS)
     with Busy(shop.server, item="item:1", pause=PACE):
         for _ in range(3):
             shop.goes_on()
-            shop.relay.process.send_signal(signal.SIGSTOP)
-            # The broker undoes what it left open within 3 s, and looks for such every 10 s.
-            threading.Event().wait(14)
+            until(lambda: sleeps_in_a_transaction(shop), "it sleeps in a transaction", seconds=120)
+            until(lambda: not shop.open_transaction(), "what it left open is undone", seconds=UNDONE_SECONDS)
             shop.relay.process.send_signal(signal.SIGCONT)
     shop.whole()
     check(shop.relay.process.poll() is None, "it never ended", shop.relay.output())
@@ -142,11 +150,11 @@ def what_a_crash_left_open_blocks_nobody_for_long(programs, folder):
         shop.goes_on()
         until(lambda: dice.random() < 0.1, "a moment passes")
         shop.relay.kill()
-        return shop.client.ends(shop.events, "read_uncommitted") != shop.client.ends(shop.events, "read_committed")
+        return shop.open_transaction()
     shop.relay.kill()
     with Busy(shop.server, item="item:1"), Busy(shop.server, item="item:2"):
         until(left_open, "a transaction is open", seconds=120)
-    until(lambda: shop.client.ends(shop.events, "read_uncommitted") == shop.client.ends(shop.events, "read_committed"), "it is undone", seconds=3 + 10 + 5)
+    until(lambda: not shop.open_transaction(), "it is undone", seconds=UNDONE_SECONDS)
     shop.start_relay()
     shop.whole()
     shop.stop()
@@ -170,6 +178,8 @@ def refused_at_the_start(programs, folder):
     shop.client.set_config(shop.events, unclean_leader_election_enable="false")
     shop.client.drop_topic(shop.orders)
     refused(f"topic {shop.orders}: it does not exist; holdfastctl topic create makes it")
+    shop.orders = "no topic"
+    refused("a topic's name has at most 249 of a-z A-Z 0-9 . _ -")
     for name, value in (("acks", "1"), ("transactional.id", "x")):
         shop.start_relay("--kafka-property", f"{name}={value}")
         shop.ends_with(2, f"--kafka-property: {name} is not free to choose")
@@ -177,7 +187,7 @@ def refused_at_the_start(programs, folder):
     shop.server.stop()
 
 
-CASES = [ten_thousand_orders_of_one_item, the_whole_life_of_several_items, consumers_of_orders_or_of_events_only, killed_relays_repeat_nothing,
+CASES = [ten_thousand_orders_of_one_item, the_whole_life_of_several_items, events_without_orders, killed_relays_repeat_nothing,
          of_two_relays_one_is_fenced, one_that_slept_alone_goes_on, what_a_crash_left_open_blocks_nobody_for_long, refused_at_the_start]
 
 if __name__ == "__main__":
