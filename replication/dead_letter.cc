@@ -16,7 +16,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kReplayHeader = "holdfast_replay";
 constexpr std::string_view kSource = "urn:holdfast:";
 /// What consumers add when they refuse a record: Spring, its retry topics, Kafka Connect.
 constexpr std::array<std::string_view, 5> kRefusalPrefixes = {"kafka_dlt-", "kafka_exception-", "kafka_original-",

@@ -11,6 +11,8 @@
 namespace holdfast {
 
 std::string dead_letter_topic(const std::string& topic);
+/// The header of a record that was sent again: which dead letter it was.
+inline constexpr std::string_view kReplayHeader = "holdfast_replay";
 
 /// The reservation that a value tells of.
 struct DeadOrder {

@@ -8,7 +8,6 @@ namespace {
 constexpr DifferenceKindEntry kKinds[] = {
 #define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) {name, what, mends, person},
 #include "replication/difference_kinds.def"
-#undef HOLDFAST_DIFFERENCE
 };
 
 }  // namespace

@@ -12,7 +12,6 @@ namespace holdfast {
 enum class DifferenceKind : std::uint8_t {
 #define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) kind,
 #include "replication/difference_kinds.def"
-#undef HOLDFAST_DIFFERENCE
 };
 
 struct DifferenceKindEntry {
@@ -29,7 +28,6 @@ inline constexpr std::size_t kDifferenceKinds =
     std::initializer_list<DifferenceKind>{
 #define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) DifferenceKind::kind,
 #include "replication/difference_kinds.def"
-#undef HOLDFAST_DIFFERENCE
     }
         .size();
 

@@ -33,6 +33,27 @@ std::string time_text(WallTime at) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
 }
 
+json::object offsets_to_json(const KafkaOffsets& offsets) {
+  json::object topics;
+  for (const auto& [topic, of_partitions] : offsets)
+    topics[topic] = json::array(of_partitions.begin(), of_partitions.end());
+  return topics;
+}
+
+std::optional<KafkaOffsets> offsets_from_json(const json::value* value) {
+  if (value == nullptr || !value->is_object()) return std::nullopt;
+  KafkaOffsets offsets;
+  for (const auto& topic : value->get_object()) {
+    if (!topic.value().is_array()) return std::nullopt;
+    auto& of_partitions = offsets[std::string(topic.key())];
+    for (const json::value& offset : topic.value().get_array()) {
+      if (!offset.is_int64()) return std::nullopt;
+      of_partitions.push_back(offset.get_int64());
+    }
+  }
+  return offsets;
+}
+
 Result<KafkaCursor> parse_cursor(std::string_view text) {
   const auto damaged = Error::format(ErrorCode::damaged, "'{}' is no cursor", Echo(text).text());
   boost::system::error_code ec;
@@ -47,21 +68,20 @@ Result<KafkaCursor> parse_cursor(std::string_view text) {
   };
   const auto lsn = number("lsn"), epoch = number("epoch");
   const auto *const log = from.if_contains("log"), *const owner = from.if_contains("owner"),
-                    *const topics = from.if_contains("topics");
-  const bool whole = lsn && epoch && log != nullptr && log->is_string() && owner != nullptr && owner->is_string() &&
-                     topics != nullptr && topics->is_object();
+                    *const before = from.if_contains("before");
+  auto topics = offsets_from_json(from.if_contains("topics"));
+  const bool whole =
+      lsn && epoch && log != nullptr && log->is_string() && owner != nullptr && owner->is_string() && topics;
   if (!whole) return damaged;
   const auto id = parse_log_id(std::string_view(log->get_string()));
   if (!id) return damaged;
-  KafkaCursor cursor{{*id, Lsn(*lsn), Epoch(*epoch)}, std::string(owner->get_string()), {}};
-  for (const auto& topic : topics->get_object()) {
-    if (!topic.value().is_array()) return damaged;
-    auto& ends = cursor.topics[std::string(topic.key())];
-    for (const json::value& end : topic.value().get_array()) {
-      if (!end.is_int64()) return damaged;
-      ends.push_back(end.get_int64());
-    }
-  }
+  KafkaCursor cursor{{*id, Lsn(*lsn), Epoch(*epoch)}, std::string(owner->get_string()), std::move(*topics), {}, {}};
+  if (before == nullptr) return cursor;
+  const auto begins = number("begins");
+  auto offsets = offsets_from_json(before);
+  if (!begins || !offsets) return damaged;
+  cursor.begins = Lsn(*begins);
+  cursor.before = std::move(*offsets);
   return cursor;
 }
 
@@ -119,14 +139,16 @@ std::vector<KafkaRecord> item_records(const std::string& sink, std::span<const E
 }
 
 KafkaRecord cursor_record(const std::string& sink, const KafkaCursor& cursor) {
-  json::object topics;
-  for (const auto& [topic, ends] : cursor.topics) topics[topic] = json::array(ends.begin(), ends.end());
   const std::string log = log_id_text(cursor.cursor.log);
-  const json::object value = {{"log", log},
-                              {"lsn", cursor.cursor.lsn.value()},
-                              {"epoch", cursor.cursor.epoch.value()},
-                              {"owner", cursor.owner},
-                              {"topics", std::move(topics)}};
+  json::object value = {{"log", log},
+                        {"lsn", cursor.cursor.lsn.value()},
+                        {"epoch", cursor.cursor.epoch.value()},
+                        {"owner", cursor.owner},
+                        {"topics", offsets_to_json(cursor.topics)}};
+  if (cursor.begins > Lsn()) {
+    value["begins"] = cursor.begins.value();
+    value["before"] = offsets_to_json(cursor.before);
+  }
   return {KafkaRole::cursor, cursor_prefix(sink) + log, json::serialize(value), {}};
 }
 

@@ -39,12 +39,16 @@ struct KafkaRecord {
   std::vector<KafkaHeader> headers;
 };
 
+/// Offsets of the partitions of each topic.
+using KafkaOffsets = std::map<std::string, std::vector<std::int64_t>>;
+
 /// What the last record of a transaction says.
 struct KafkaCursor {
   Cursor cursor;
-  std::string owner;  // the process that wrote it
-  std::map<std::string, std::vector<std::int64_t>>
-      topics;  // of each topic's partitions, what they hold at least: an offset's end
+  std::string owner;    // the process that wrote it
+  KafkaOffsets topics;  // what they hold at least: an offset's end
+  Lsn begins;           // a bootstrap's: the topics have what comes behind this LSN, none: everything
+  KafkaOffsets before;  // and what is before these offsets is not the sink's
   bool operator==(const KafkaCursor&) const = default;
 };
 

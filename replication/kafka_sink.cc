@@ -319,7 +319,8 @@ Result<StartReport> KafkaSink::do_bootstrap(StartState& state, bool set_aside) {
   }
   next.cursor = {state.log(), state.lsn(), std::max(next.cursor.epoch, cursor_.cursor.epoch).next()};
   next.owner = owner_;
-  cursor_.topics = next.topics = ends_;
+  next.begins = state.lsn();
+  cursor_.topics = next.topics = next.before = ends_;
   HOLDFAST_TRY(write(next, items.records));
   report.cursor = cursor_.cursor;
   if (used) report.set_aside = settings_.events_topic;
@@ -337,8 +338,10 @@ Result<Cursor> KafkaSink::do_adopt(const LogRange& range) {
   HOLDFAST_TRY(check_continues(before));
   HOLDFAST_TRY(check_adoption(before.cursor, range));
   const KafkaRecord end = cursor_end(settings_.name, before.cursor.log);
-  KafkaCursor next{{range.log, before.cursor.lsn, before.cursor.epoch.next()}, owner_, ends_};
-  cursor_.topics = ends_;
+  KafkaCursor next = before;
+  next.cursor = {range.log, before.cursor.lsn, before.cursor.epoch.next()};
+  next.owner = owner_;
+  cursor_.topics = next.topics = ends_;
   HOLDFAST_TRY(write(next, std::span(&end, 1)));
   return cursor_.cursor;
 }

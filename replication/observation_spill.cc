@@ -1,10 +1,8 @@
 #include "replication/observation_spill.h"
 
-#include <unistd.h>
+#include "protocol/check.h"
 
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 namespace holdfast {
 namespace {
@@ -21,11 +19,6 @@ struct Packed {
 };
 constexpr std::uint8_t kHasFrom = 1, kHasId = 2, kHasExpiry = 4, kExclusive = 8;
 static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) == 104);
-
-Error failed(std::string_view what) {
-  const ErrorCode code = errno == ENOSPC || errno == EDQUOT ? ErrorCode::no_space : ErrorCode::io_failed;
-  return Error::format(code, "temporary files: {}: {}", what, std::strerror(errno));
-}
 
 std::size_t part_of(const Observation& observation) noexcept {
   std::uint64_t words[2];
@@ -82,44 +75,33 @@ Observation unpack(const Packed& packed) {
 }  // namespace
 
 Result<ObservationSpill> ObservationSpill::make() {
-  ObservationSpill spill;
-  std::error_code ec;
-  const std::string folder = std::filesystem::temp_directory_path(ec).string();
-  if (ec) return Error::format(ErrorCode::io_failed, "the folder for temporary files, TMPDIR: {}", ec.message());
-  for (auto& file : spill.files_) {
-    std::string name = folder + "/holdfast-reconcile-XXXXXX";
-    const int fd = ::mkstemp(name.data());
-    if (fd < 0) return failed(name);
-    ::unlink(name.c_str());
-    file.reset(::fdopen(fd, "w+b"));
-    if (file == nullptr) return failed(name);
-    std::setvbuf(file.get(), nullptr, _IOFBF, kSpillBufferBytes);
-  }
-  return spill;
+  auto files = SpillFiles::make();
+  if (!files) return files.error();
+  return ObservationSpill(std::move(*files));
 }
 
 Result<void> ObservationSpill::add(const Observation& observation) {
   const Packed packed = pack(observation);
-  std::FILE* const file = files_[part_of(observation)].get();
-  const bool written =
-      std::fwrite(&packed, sizeof packed, 1, file) == 1 &&
-      std::fwrite(observation.user.data(), 1, observation.user.size(), file) == observation.user.size();
-  if (!written) return failed("write");
-  return {};
+  const std::size_t part = part_of(observation);
+  HOLDFAST_TRY(files_.write(part, std::as_bytes(std::span(&packed, 1))));
+  return files_.write(part, std::as_bytes(std::span(observation.user)));
 }
 
 Result<std::vector<Observation>> ObservationSpill::take(std::size_t part) {
-  std::FILE* const file = files_.at(part).get();
-  if (std::fflush(file) != 0 || std::fseek(file, 0, SEEK_SET) != 0) return failed("write");
+  HOLDFAST_TRY(files_.rewind(part));
   std::vector<Observation> observations;
   Packed packed;
-  while (std::fread(&packed, sizeof packed, 1, file) == 1) {
+  while (true) {
+    const auto more = files_.read(part, std::as_writable_bytes(std::span(&packed, 1)));
+    if (!more) return more.error();
+    if (!*more) break;
     Observation& observation = observations.emplace_back(unpack(packed));
     observation.user.resize(packed.user_bytes);
-    if (std::fread(observation.user.data(), 1, packed.user_bytes, file) != packed.user_bytes) return failed("read");
+    const auto user = files_.read(part, std::as_writable_bytes(std::span(observation.user)));
+    if (!user) return user.error();
+    CHECK(*user);
   }
-  if (std::ferror(file) != 0) return failed("read");
-  files_[part].reset();
+  files_.drop(part);
   return observations;
 }
 

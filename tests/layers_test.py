@@ -132,10 +132,15 @@ def check_promises(path, lines, tests):
 
 
 def check_kinds():
-    """The README's table of differences is that of the program."""
-    table = pathlib.Path("README.md").read_text().split("| difference |")[-1].split("\n\n")[0]
+    """The README's tables of differences are those of the program."""
+    for column, macro in (("| difference |", "HOLDFAST_DIFFERENCE"), ("| difference to a topic |", "HOLDFAST_TOPIC_DIFFERENCE")):
+        check_kinds_of(column, macro)
+
+
+def check_kinds_of(column, macro):
+    table = pathlib.Path("README.md").read_text().split(column)[-1].split("\n\n")[0]
     told = [kind for row in table.split("\n") if row.startswith("| `") for kind in re.findall(r"`(\w+)`", row.split("|")[1].split(":")[0])]
-    known = re.findall(r'^HOLDFAST_DIFFERENCE\(\w+, "(\w+)"', pathlib.Path("replication/difference_kinds.def").read_text(), re.M)
+    known = re.findall(rf'^{macro}\(\w+, "(\w+)"', pathlib.Path("replication/difference_kinds.def").read_text(), re.M)
     if told != known:
         problem("README.md", 1, f"its differences are {told}, difference_kinds.def has {known}")
 

@@ -33,6 +33,13 @@ std::optional<int> read_words(CLI::App& app, CommandWords words) {
   return std::nullopt;
 }
 
+std::string for_terminal(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  }
+  return text;
+}
+
 int fail(const Error& error) {
   std::fflush(stdout);
   fmt::print(stderr, "holdfastctl: {}\n", error.text());

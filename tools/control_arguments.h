@@ -38,6 +38,9 @@ Result<std::unique_ptr<RespClient>> connect(const ServerArguments& arguments, st
 /// Reads a command's words into what `app` was told of. A status to end with, after an error or --help; nothing: go on.
 std::optional<int> read_words(CLI::App& app, CommandWords words);
 
+/// For a terminal: whatever stands in it, it is no command to it.
+std::string for_terminal(std::string text);
+
 /// Prints the error to stderr; kCouldNotTell.
 int fail(const Error& error);
 

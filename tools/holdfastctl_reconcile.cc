@@ -3,11 +3,13 @@
 #include "replication/reconcile_mend.h"
 #include "replication/reconcile_tables.h"
 #include "storage/record_lines.h"
+#include "tools/holdfastctl_reconcile_topics.h"
 #include "tools/postgres_argument.h"
 #include "tools/reconcile_server.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -19,14 +21,22 @@ namespace json = boost::json;
 constexpr std::chrono::seconds kTimeout{60};
 constexpr std::size_t kShownMax = 20;
 constexpr const char* kAbout =
-    R"(Reads the tables as of one moment, then the server's log as far as it is kept, and its newest snapshot where that is not all;
+    R"(With --postgres: reads the tables as of one moment, then the server's log as far as it is kept, and its newest snapshot where that is not all;
 sales and the relay go on meanwhile. Keeps what it compares in temporary files, some 120 bytes for each row and each change, in the
 folder that TMPDIR names. What the relay has not brought yet, and what is parked, is no difference. The server
 needs the role relay. Writes nothing without --apply. That makes the relay wait for a moment at a time, changes only rows
 that are still as they were found, and notes each in holdfast_audit. The database's user needs SELECT, for --apply also
 INSERT and UPDATE, and DELETE on flash_sale_journal.
 
-kinds of differences:
+kinds of differences to the tables:
+)";
+constexpr const char* kAboutTopics = R"(
+With --kafka: reads the cursor topic, the topics of orders and events up to where they end then, and the server's log as far as it
+is kept. What the relay has not brought yet, what was sent again by holdfastctl dlt, and what has been deleted from a topic's
+beginning is no difference. Temporary files as above, 80 bytes for each record and each change. Writes nothing: a topic cannot be
+mended. Its user needs Read of the three topics, and of those of dead letters.
+
+kinds of differences to the topics:
 )";
 constexpr const char* kExamples =
     R"(
@@ -35,9 +45,11 @@ examples:
   holdfastctl reconcile --postgres 'host=db dbname=shop user=relay' --repair    and what would be written
   holdfastctl reconcile --postgres 'host=db dbname=shop user=relay' --apply     writes it
   holdfastctl reconcile --json                                                  one object; HOLDFAST_POSTGRES says where
+  holdfastctl reconcile --kafka k1:9092,k2:9092                                 what differs in the topics
+  holdfastctl reconcile --kafka k1:9092 --repair                                and what a person does about it
 
 exit status: 0 nothing differs, or everything was mended; 1 something differs; 2 the database or the server could not be
-asked, or the tables belong to another log)";
+asked, or tables or topics belong to another log; of both, what is worse)";
 
 std::string footer() {
   std::string text = kAbout;
@@ -45,7 +57,7 @@ std::string footer() {
     text += fmt::format("  {:<10}{}\n            --apply writes: {}\n            for a person: {}\n", kind.name,
                         kind.what, kind.mends, kind.person);
   }
-  return text + kExamples;
+  return text + kAboutTopics + topic_kinds_text() + kExamples;
 }
 
 struct ReconcileArguments {
@@ -65,14 +77,6 @@ json::object show(const Difference& difference, bool as_json) {
   shown["server"] = difference.server;
   if (as_json) shown["mendable"] = difference.mendable;
   return shown;
-}
-
-/// For a terminal: whatever stands in a row, it is no command to it.
-std::string for_terminal(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  }
-  return text;
 }
 
 class ReconcileRun {
@@ -256,24 +260,44 @@ class ReconcileRun {
   std::optional<ProgressLine> progress_{std::in_place};
 };
 
+Result<int> reconcile_tables(const ReconcileArguments& words, const ServerArguments& arguments) {
+  const auto tables = ReconcileTables::open(words.postgres);
+  if (!tables) return tables.error();
+  const auto client = connect(arguments, kTimeout);
+  if (!client) return client.error();
+  return ReconcileRun(**tables, **client, words, arguments.json).run();
+}
+
 }  // namespace
 
 int reconcile_command(CommandWords words, ServerArguments arguments) {
   ReconcileArguments reconcile;
-  CLI::App app("Compares a server with PostgreSQL's tables, names what differs, and mends the tables.",
-               "holdfastctl reconcile");
+  ReconcileTopicsWords topics;
+  CLI::App app(
+      "Compares a server with PostgreSQL's tables or Kafka's topics, names what differs, and mends the tables.",
+      "holdfastctl reconcile");
   add_postgres_option(app, reconcile.postgres);
-  app.add_flag("--repair", reconcile.repair, "Say what would be written");
-  app.add_flag("--apply", reconcile.apply, "Write it");
+  add_kafka_options(app, topics.kafka);
+  for (const char* target : {"--postgres", "--kafka"}) app.get_option(target)->required(false);
+  add_published_topic_options(app, topics.kafka);
+  add_cursor_topic_option(app, topics.kafka);
+  app.add_option("--kafka-sink", topics.sink, "Whose cursor, where the cursor topic has several")->type_name("NAME");
+  app.add_flag("--repair", reconcile.repair, "Say what would be written, or what a person does");
+  app.add_flag("--apply", reconcile.apply, "Write it to the tables");
   add_server_options(app, arguments);
   app.footer(footer());
   if (const auto status = read_words(app, words)) return *status;
-  const auto tables = ReconcileTables::open(reconcile.postgres);
-  if (!tables) return fail(tables.error());
-  const auto client = connect(arguments, kTimeout);
-  if (!client) return fail(client.error());
-  const auto done = ReconcileRun(**tables, **client, reconcile, arguments.json).run();
-  return done ? *done : fail(done.error());
+  topics.repair = reconcile.repair;
+  const bool has_tables = !reconcile.postgres.empty(), has_topics = !topics.kafka.brokers.empty();
+  if (!has_tables && !has_topics)
+    return fail(Error(ErrorCode::bad_option, "say --postgres URL, --kafka BROKERS, or both"));
+  if (!has_tables && reconcile.apply)
+    return fail(Error(ErrorCode::bad_option, "--apply writes to tables, and there is no --postgres"));
+  int status = kDone;
+  const auto take = [&](const Result<int>& done) { status = std::max(status, done ? *done : fail(done.error())); };
+  if (has_tables) take(reconcile_tables(reconcile, arguments));
+  if (has_topics) take(reconcile_topics(topics, arguments));
+  return status;
 }
 
 }  // namespace holdfast

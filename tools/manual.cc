@@ -326,7 +326,15 @@ struct Kind {
 constexpr Kind kKinds[] = {
 #define HOLDFAST_DIFFERENCE(kind, name, what, mends, person) {name, what, mends, person},
 #include "replication/difference_kinds.def"
-#undef HOLDFAST_DIFFERENCE
+};
+
+struct TopicKind {
+  std::string_view name, what, person;
+};
+
+constexpr TopicKind kTopicKinds[] = {
+#define HOLDFAST_TOPIC_DIFFERENCE(kind, name, what, person) {name, what, person},
+#include "replication/difference_kinds.def"
 };
 
 /// What stands in front of a command or behind it.
@@ -356,6 +364,9 @@ std::string control_markdown() {
       "\n## What reconcile finds\n\n| kind | what it is | `--apply` writes | stays for a person |\n|---|---|---|---|\n";
   for (const Kind& kind : kKinds)
     out += fmt::format("| `{}` | {} | {} | {} |\n", kind.name, kind.what, kind.mends, kind.person);
+  out += "\n## What reconcile finds in Kafka's topics\n\n| kind | what it is | stays for a person |\n|---|---|---|\n";
+  for (const TopicKind& kind : kTopicKinds)
+    out += fmt::format("| `{}` | {} | {} |\n", kind.name, kind.what, kind.person);
   return out;
 }
 
@@ -373,6 +384,10 @@ std::string control_roff() {
   for (const Kind& kind : kKinds) {
     out += fmt::format(".TP\n.B {}\n{} \\-\\-apply writes: {} For a person: {}\n", roff(kind.name), roff(kind.what),
                        roff(kind.mends), roff(kind.person));
+  }
+  out += ".SH WHAT RECONCILE FINDS IN KAFKA'S TOPICS\n";
+  for (const TopicKind& kind : kTopicKinds) {
+    out += fmt::format(".TP\n.B {}\n{} For a person: {}\n", roff(kind.name), roff(kind.what), roff(kind.person));
   }
   return out + fmt::format(".SH EXIT STATUS\n{}\n.SH SEE ALSO\n.BR holdfastd (1),\n.BR holdfast\\-commands (7)\n",
                            roff(kControlStatuses));

@@ -45,9 +45,16 @@ class KafkaProxy(CuttingProxy):
 class ShopClient(Client):
     def ends(self, topic, isolation):
         """Each partition's: of what transactions wrote that took place, or of all."""
+        return [end for _, end in self.bounds(topic, isolation)]
+
+    def begins(self, topic):
+        """Offsets of the first records."""
+        return [begin for begin, _ in self.bounds(topic, "read_uncommitted")]
+
+    def bounds(self, topic, isolation):
         consumer = Consumer({**self.settings, "group.id": "none", "isolation.level": isolation})
         try:
-            return [consumer.get_watermark_offsets(TopicPartition(topic, number), WAIT_SECONDS)[1] for number in range(self.topics()[topic])]
+            return [consumer.get_watermark_offsets(TopicPartition(topic, number), WAIT_SECONDS) for number in range(self.topics()[topic])]
         finally:
             consumer.close()
 
@@ -65,7 +72,7 @@ class Programs:
         self.kafka, self.cases = None, 0
 
     def broker(self):
-        self.kafka = self.kafka or Kafka(settings=["log.cleaner.backoff.ms=500"])
+        self.kafka = self.kafka or Kafka(settings=["log.cleaner.backoff.ms=500", "log.retention.check.interval.ms=500"])
         return self.kafka
 
     def end(self):

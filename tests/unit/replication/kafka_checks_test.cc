@@ -31,7 +31,7 @@ std::string refusal(KafkaRole role, const KafkaTopicFacts& topic, bool allow_unr
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-const KafkaCursor kWritten{{LogId{1}, Lsn(10), Epoch(2)}, "me", {{"t", {100, 0}}}};
+const KafkaCursor kWritten{{LogId{1}, Lsn(10), Epoch(2)}, "me", {{"t", {100, 0}}}, {}, {}};
 
 }  // namespace
 

@@ -37,7 +37,8 @@ KafkaCursorBook book_of(const std::vector<KafkaRecord>& records, const std::stri
   return book;
 }
 
-const KafkaCursor kCursor{{LogId{1, 2}, Lsn(4711), Epoch(3)}, "owner", {{"flash-sale-events", {5, 0, 9}}, {"o", {}}}};
+const KafkaCursor kCursor{
+    {LogId{1, 2}, Lsn(4711), Epoch(3)}, "owner", {{"flash-sale-events", {5, 0, 9}}, {"o", {}}}, {}, {}};
 
 }  // namespace
 
@@ -125,6 +126,10 @@ TEST_CASE("kafka_record: the newest cursor holds, of whichever log, and other si
   CHECK(book_of({cursor_record("kafka", adopted), cursor_end("kafka", kCursor.cursor.log)}).cursor() == adopted);
   CHECK_FALSE(book_of({cursor_record("kafka", kCursor), cursor_end("kafka", kCursor.cursor.log)}).cursor());
   CHECK_FALSE(book_of({cursor_record("kafka2", kCursor)}).cursor());
+  KafkaCursor begun = kCursor;
+  begun.begins = Lsn(4000);
+  begun.before = {{"flash-sale-events", {4, 0, 1}}};
+  CHECK(book_of({cursor_record("kafka", begun)}).cursor() == begun);
   CHECK_FALSE(book_of({cursor_record("kafka", kCursor)}, "kafka2").cursor());
   CHECK_FALSE(book_of({}).cursor());
 }
@@ -151,8 +156,9 @@ TEST_CASE("kafka_record: what nothing here wrote is damaged") {
        {std::string("{}"), std::string("[]"), std::string("x"), cursor.value->substr(1),
         std::string(R"({"log":"0102","lsn":1,"epoch":1,"owner":"","topics":{}})"),
         std::string(R"({"log":"01020000000000000000000000000000","lsn":-1,"epoch":1,"owner":"","topics":{}})"),
+        std::string(R"({"log":"01020000000000000000000000000000","lsn":1,"epoch":1,"owner":"","topics":{"a":[""]}})"),
         std::string(
-            R"({"log":"01020000000000000000000000000000","lsn":1,"epoch":1,"owner":"","topics":{"a":[""]}})")}) {
+            R"({"log":"01020000000000000000000000000000","lsn":1,"epoch":1,"owner":"","topics":{},"before":{}})")}) {
     KafkaCursorBook book("kafka");
     const auto taken = book.take(cursor.key, broken);
     REQUIRE_MESSAGE(!taken, broken);
