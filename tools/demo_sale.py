@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The sales of tools/demo.sh: 10,000 units for 500,000 users who come at 50,000 a second; then 1,000 units for 50,000
 users with a SIGKILL in the middle, and who has what after that; meanwhile holdfast-relay writes all of it into a private
-PostgreSQL, and holdfastctl reconcile compares the two.
+PostgreSQL and, where one can be started, a private Kafka, and holdfastctl reconcile compares them with the server.
 
 In the second one each user asks once, with an ID of his own. When the connection is lost he does what a real client does: he
 waits for the server and asks again with the same ID. Every success that was acknowledged is written down and must be there
@@ -9,6 +9,7 @@ at the end.
 """
 import argparse
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -22,6 +23,7 @@ import uuid
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS / "crash"), str(TESTS / "services")]
+import kafka  # noqa: E402
 from postgres import Postgres  # noqa: E402
 from resp import Connection, Lost, as_map  # noqa: E402
 
@@ -62,18 +64,37 @@ def wait_for(address, process=None):
         time.sleep(0.01)
 
 
-class Tables:
-    """A PostgreSQL server in the folder, and the relay that writes into it; both go on after this program, or are stopped by
-    tools/demo.sh, as the server is."""
+def start_kafka(folder):
+    """A broker in the folder, or none, which is said."""
+    home = os.path.join(folder, "kafka")
+    os.mkdir(home)
+    try:
+        if not kafka.cached_jars().is_dir():
+            print(f"Fetching Kafka's jars from Maven Central, 44 MB, once: into {kafka.cached_jars()}.", flush=True)
+        return kafka.Kafka(folder=home)
+    except (kafka.Missing, OSError, RuntimeError) as error:
+        why = " ".join(str(error).split())
+        print(f"Without Kafka: {why[:300]}. It needs Java, Maven and, the first time, the network; then run tools/demo.sh again.")
+        return None
+
+
+class Outside:
+    """A PostgreSQL server and, where there can be one, a Kafka in the folder, and the relay that writes into them; all go on after
+    this program, or are stopped by tools/demo.sh, as the server is."""
 
     def __init__(self, programs, folder, port):
         self.programs, self.port = programs, port
+        self.broker = start_kafka(folder)
         os.chmod(folder, 0o711)  # the database's user has to get to its own folder
         home = os.path.join(folder, "postgres")
         os.mkdir(home)
         self.database = Postgres(folder=home)
         subprocess.run([self.programs["holdfast-relay"], "migrate", "--postgres", self.database.url()], check=True, stdout=subprocess.DEVNULL)
         command = [self.programs["holdfast-relay"], "--from", f"127.0.0.1:{port}", "--sink", f"postgres={self.database.url()}", "--metrics-port", "0"]
+        if self.broker:
+            subprocess.run([self.programs["holdfastctl"], "topic", "create", "--kafka", self.broker.servers(), "--replicas", "1"], check=True, stdout=subprocess.DEVNULL)
+            command += ["--sink", f"kafka={self.broker.servers()}", "--allow-unreplicated"]
+            pathlib.Path(folder, "kafka.servers").write_text(f"{self.broker.servers()}\n")
         with open(os.path.join(folder, "relay.output"), "ab") as output:
             self.relay = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
         for name, text in (("relay.pid", self.relay.pid), ("postgres.pid", self.database.process.pid), ("postgres.url", self.database.url())):
@@ -89,8 +110,14 @@ class Tables:
                 time.sleep(0.05)
         for line in self.database.run("SELECT item_id, i.quantity, sold, count(*) FROM flash_sale_item i JOIN flash_sale_order USING (item_id) GROUP BY 1, 2, 3 ORDER BY 1"):
             print("PostgreSQL: item {}: {} units, {} sold, {} orders".format(*line))
+        control = [self.programs["holdfastctl"], "--server", f"127.0.0.1:{self.port}"]
+        command = [*control, "reconcile", "--postgres", self.database.url()]
+        if self.broker:
+            topics = ["--kafka", self.broker.servers()]
+            told = json.loads(subprocess.run([*control, "--json", "reconcile", *topics], stdout=subprocess.PIPE).stdout)
+            print(f"Kafka: {told['orders']} orders in topic flash-sale-orders, {told['events']} events in flash-sale-events")
+            command += topics
         print("holdfastctl reconcile:", flush=True)
-        command = [self.programs["holdfastctl"], "--server", f"127.0.0.1:{self.port}", "reconcile", "--postgres", self.database.url()]
         return subprocess.run(command).returncode == 0
 
 
@@ -194,9 +221,9 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     programs = {name: os.path.abspath(os.path.join(options.programs, name)) for name in ("holdfastd", "holdfast-bench", "holdfast-relay", "holdfastctl")}
     server = Server(programs["holdfastd"], options.folder, options.port)
-    print("Starting holdfastd, PostgreSQL and holdfast-relay.", flush=True)
+    print("Starting holdfastd, PostgreSQL, Kafka and holdfast-relay.", flush=True)
     server.start()
-    tables = Tables(programs, options.folder, options.port)
+    outside = Outside(programs, options.folder, options.port)
     sell_to_many(server, programs["holdfast-bench"])
     print(f"\nItem {ITEM!r} with {UNITS} units; {USERS} users buy over {CONNECTIONS} connections.")
     with Connection(server.address) as connection:
@@ -205,7 +232,7 @@ def main():
     right = count(server, sell(server))
     print("Nothing is missing and nothing was sold twice." if right else "WRONG: see the counts above.")
     print()
-    same = tables.reconcile()
+    same = outside.reconcile()
     sys.exit(0 if right and same else 1)
 
 

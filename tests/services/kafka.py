@@ -37,15 +37,20 @@ class Missing(Exception):
     """Java or Maven is not installed, or the jars could not be fetched."""
 
 
+def cached_jars():
+    """The folder where the jars are kept; it is there once they were fetched."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdfast" / "kafka"
+    return cache / hashlib.sha256(POM.read_bytes()).hexdigest()[:16]
+
+
 def jars():
     """The folder of the jars, fetched when they are not there yet."""
     for tool, package in (("java", "openjdk-17-jre-headless"), ("mvn", "maven")):
         if shutil.which(tool) is None:
             raise Missing(f"{tool} is not installed; Debian's package is {package}")
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "holdfast" / "kafka"
-    lib = cache / hashlib.sha256(POM.read_bytes()).hexdigest()[:16]
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "lock", "w") as lock:
+    lib = cached_jars()
+    lib.parent.mkdir(parents=True, exist_ok=True)
+    with open(lib.parent / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not lib.is_dir():
             fetch(lib)
@@ -119,10 +124,11 @@ class Node:
         pathlib.Path(self.config).write_text("\n".join([*lines, *self.kafka.settings]) + "\n")
 
     def start(self, wait=True):
-        """Returns when it answers, unless not to be waited for."""
+        """Returns when it answers, unless not to be waited for. Its process id is then in the file `pid` of its folder."""
         with open(os.path.join(self.folder, "output"), "ab") as output:
             self.process = subprocess.Popen([*self.kafka.java, "-Xms128m", "-Xmx384m", "kafka.Kafka", self.config], stdout=output, stderr=output,
-                                            stdin=subprocess.DEVNULL, cwd=self.folder)
+                                            stdin=subprocess.DEVNULL, cwd=self.folder, start_new_session=self.kafka.stays)
+        pathlib.Path(self.folder, "pid").write_text(f"{self.process.pid}\n")
         if wait:
             self.wait_ready()
 
@@ -172,12 +178,14 @@ class Node:
 
 
 class Kafka:
-    """Started when made. `settings` are lines of server.properties, for all nodes."""
+    """Started when made. `settings` are lines of server.properties, for all nodes; with a `folder`, data is there, and a signal to
+    the group of processes that started it does not end it."""
 
-    def __init__(self, nodes=1, settings=(), through=(), users=None):
+    def __init__(self, nodes=1, settings=(), through=(), users=None, folder=None):
         self.settings, self.through, self.users = list(settings), list(through), dict(users or {})
         self.java = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars()}/*"]
-        self.folder, self.nodes = tempfile.mkdtemp(prefix="holdfast-kafka-"), []
+        self.stays = folder is not None
+        self.folder, self.nodes = folder or tempfile.mkdtemp(prefix="holdfast-kafka-"), []
         self.authority = os.path.join(self.folder, "authority.pem") if self.users else None
         ports = free_ports(4 * nodes)
         self.nodes += [Node(self, number, ports[4 * number - 4:4 * number]) for number in range(1, nodes + 1)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/demo.sh: what it shows at its end; and when it does not come to it, whatever ended it, no program of it is left.
+"""tools/demo.sh: what it shows at its end, with Kafka and without; and when it does not come to it, whatever ended it, no program of it is left.
 
 usage: demo_test.py --server build/release/bin/holdfastd     the other programs are beside it
 """
@@ -20,12 +20,12 @@ SECONDS = 30
 class Demo:
     """The demonstration in a process group of its own, as a terminal's foreground job has it."""
 
-    def __init__(self, programs, folder):
+    def __init__(self, programs, folder, **environment):
         self.folder = folder
         os.chmod(folder, 0o711)  # PostgreSQL's user passes through
         with open(os.path.join(folder, "output"), "wb") as output:
             self.process = subprocess.Popen([str(ROOT / "tools" / "demo.sh"), str(free_port())], stdout=output, stderr=output, start_new_session=True,
-                                            env={**os.environ, "PROGRAMS": programs, "TMPDIR": folder})
+                                            env={**os.environ, "PROGRAMS": programs, "TMPDIR": folder, **environment})
         STARTED.append(self.process)
 
     def output(self):
@@ -88,27 +88,51 @@ def a_step_that_fails(programs, folder):
     Demo(other, folder).ends(1, "a step that fails")
 
 
-def it_comes_to_its_end(programs, folder):
+def a_kill_when_the_broker_has_been_started(programs, folder):
     demo = Demo(programs, folder)
+    until(lambda: any("kafka.Kafka" in words for _, words in demo.programs()), "the broker runs", demo.output, seconds=SECONDS)
+    demo.process.terminate()
+    demo.ends(143, "kill")
+
+
+TOLD = ("sold       10000,", "refused    490000 sold out", "SIGKILL after", "Nothing is missing and nothing was sold twice.", "item sale: 10000 units, 10000 sold, 10000 orders",
+        "\nclean\n", "Stop them: kill ")
+
+
+def comes_to_its_end(demo, told, programs):
+    """Then stops what goes on, as it says that it is stopped."""
     check(demo.process.wait(120) == 0, "exit status 0", demo.output())
     try:
         said = demo.output()
-        for text in ("sold       10000,", "refused    490000 sold out", "SIGKILL after", "Nothing is missing and nothing was sold twice.", "item sale: 10000 units, 10000 sold, 10000 orders",
-                     "\nclean\n", "Stop them: kill "):
+        for text in (*TOLD, *told):
             check(text in said, text, said)
-        for program in ("holdfastd ", "holdfast-relay ", "postgres "):
+        for program in programs:
             check(any(program in words for _, words in demo.programs()), f"{program} goes on", demo.programs())
     finally:
-        for name, how in (("relay.pid", signal.SIGTERM), ("pid", signal.SIGTERM), ("postgres.pid", signal.SIGINT)):
-            os.kill(int(pathlib.Path(data_of(folder), name).read_text()), how)
+        subprocess.run(["kill", *demo.output().split("Stop them: kill ")[1].split()], check=True)
     until(lambda: not demo.programs(), "what it says stops them", demo.programs)
+    return said
 
 
-def data_of(folder):
-    return next(pathlib.Path(folder).glob("holdfast-demo-*"))
+def it_comes_to_its_end(programs, folder):
+    said = comes_to_its_end(Demo(programs, folder), ("Kafka: 11000 orders in topic flash-sale-orders, ", "11000 orders and ", "export HOLDFAST_KAFKA=127.0.0.1:"),
+                            ("holdfastd ", "holdfast-relay ", "postgres ", "kafka.Kafka"))
+    check(said.count("\nclean\n") == 2 and "Without Kafka" not in said, "tables and topics are the server's", said)
 
 
-CASES = [it_comes_to_its_end, the_terminals_interrupt, a_kill_before_the_database_is_there, its_second_half_killed, a_step_that_fails]
+def without_a_broker(programs, folder):
+    """Without a network the jars cannot be fetched."""
+    for name in ("path", "cache"):
+        os.mkdir(os.path.join(folder, name))
+    maven = pathlib.Path(folder, "path", "mvn")
+    maven.write_text("#!/bin/sh\necho 'Could not transfer artifact' >&2\nexit 1\n")
+    maven.chmod(0o755)
+    demo = Demo(programs, folder, PATH=f"{maven.parent}:{os.environ['PATH']}", XDG_CACHE_HOME=os.path.join(folder, "cache"))
+    said = comes_to_its_end(demo, ("Fetching Kafka's jars from Maven Central", "Without Kafka: Maven did not fetch Kafka's jars: Could not transfer artifact"), ("holdfastd ", "holdfast-relay ", "postgres "))
+    check(said.count("\nclean\n") == 1 and "HOLDFAST_KAFKA" not in said, "the tables are the server's", said)
+
+
+CASES = [it_comes_to_its_end, without_a_broker, the_terminals_interrupt, a_kill_before_the_database_is_there, a_kill_when_the_broker_has_been_started, its_second_half_killed, a_step_that_fails]
 
 
 if __name__ == "__main__":
