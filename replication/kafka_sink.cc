@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
+#include <chrono>
 #include <set>
 
 namespace holdfast {
@@ -30,7 +31,7 @@ class KafkaSink final : public EventSink {
   // Nothing is parked: what Kafka refuses stops the sink.
   Result<void> told(const std::vector<ParkNotice>&) override { return {}; }
   void interrupt() override { interrupt_.raise(); }
-  SinkFigures figures() const override { return {}; }
+  SinkFigures figures() const override { return figures_; }
   std::vector<std::string> take_alarms() override { return {}; }
   Result<StartReport> bootstrap(StartState& state, bool set_aside) override {
     return or_give_up(do_bootstrap(state, set_aside));
@@ -49,6 +50,8 @@ class KafkaSink final : public EventSink {
   Result<void> check_fresh() const;
   Result<void> check_continues(const KafkaCursor& found) const;
   Result<void> look_again();
+  Result<void> begin();
+  Result<void> send(const KafkaRecord& record);
   Result<void> write(const KafkaCursor& next, std::span<const KafkaRecord> records);
   Result<void> finish(KafkaCursor next);
   Result<void> note_ends(KafkaCursor& next) const;
@@ -71,6 +74,8 @@ class KafkaSink final : public EventSink {
   template <class T>
   Result<T> or_give_up(Result<T> result) {
     if (!result) {
+      figures_.given_up += in_transaction_ ? 1 : 0;
+      in_transaction_ = false;
       producer_.reset();
       look_.reset();
     }
@@ -86,6 +91,9 @@ class KafkaSink final : public EventSink {
   std::map<std::string, std::vector<std::int64_t>> ends_;  // of the topics, when the sink was taken over
   KafkaCursor cursor_;                                     // as last written; epoch none: never taken over
   bool wrote_ = false;                                     // since it was last asked for what there is to tell
+  std::uint64_t sent_ = 0;                                 // records of the transaction
+  bool in_transaction_ = false;                            // one that has not ended
+  SinkFigures figures_;
 };
 
 /// All topics, the brokers and their settings, as they must be.
@@ -190,10 +198,21 @@ Result<SinkState> KafkaSink::do_open() {
   return SinkState{cursor_.cursor, book->items()};
 }
 
+Result<void> KafkaSink::begin() {
+  sent_ = 0;
+  in_transaction_ = true;
+  return producer_->begin();
+}
+
+Result<void> KafkaSink::send(const KafkaRecord& record) {
+  ++sent_;
+  return producer_->send(record);
+}
+
 /// One transaction: the records, and the cursor behind them.
 Result<void> KafkaSink::write(const KafkaCursor& next, std::span<const KafkaRecord> records) {
-  HOLDFAST_TRY(producer_->begin());
-  for (const KafkaRecord& each : records) HOLDFAST_TRY(producer_->send(each));
+  HOLDFAST_TRY(begin());
+  for (const KafkaRecord& each : records) HOLDFAST_TRY(send(each));
   return finish(next);
 }
 
@@ -201,10 +220,15 @@ Result<void> KafkaSink::write(const KafkaCursor& next, std::span<const KafkaReco
 Result<void> KafkaSink::finish(KafkaCursor next) {
   HOLDFAST_TRY(producer_->deliver());
   HOLDFAST_TRY(note_ends(next));
-  HOLDFAST_TRY(producer_->send(cursor_record(settings_.name, next)));
+  HOLDFAST_TRY(send(cursor_record(settings_.name, next)));
   HOLDFAST_TRY(producer_->deliver());
   HOLDFAST_TRY(note_ends(next));
+  const auto began = std::chrono::steady_clock::now();
   HOLDFAST_TRY(producer_->commit());
+  figures_.committing += std::chrono::steady_clock::now() - began;
+  figures_.records += sent_;
+  ++figures_.transactions;
+  in_transaction_ = false;
   cursor_ = std::move(next);
   wrote_ = true;
   return {};
@@ -235,16 +259,16 @@ Result<void> KafkaSink::apply(const LogId& log, const EventBatch& batch) {
 
 Result<void> KafkaSink::do_apply(const LogId& log, const EventBatch& batch) {
   const KafkaRecordMaker maker(log, settings_.headers);
-  HOLDFAST_TRY(producer_->begin());
+  HOLDFAST_TRY(begin());
   for (const Event& event : batch.events) {
     if (!settings_.orders_topic.empty() && event.is(ReservationEvent::reserve)) {
-      HOLDFAST_TRY(producer_->send(maker.order(event)));
+      HOLDFAST_TRY(send(maker.order(event)));
     }
-    HOLDFAST_TRY(producer_->send(maker.event(event)));
+    HOLDFAST_TRY(send(maker.event(event)));
   }
-  for (const KafkaRecord& each : item_records(settings_.name, batch.events)) HOLDFAST_TRY(producer_->send(each));
+  for (const KafkaRecord& each : item_records(settings_.name, batch.events)) HOLDFAST_TRY(send(each));
   KafkaCursor next = cursor_;
-  if (next.cursor.log != log) HOLDFAST_TRY(producer_->send(cursor_end(settings_.name, next.cursor.log)));
+  if (next.cursor.log != log) HOLDFAST_TRY(send(cursor_end(settings_.name, next.cursor.log)));
   next.cursor.log = log;
   next.cursor.lsn = batch.through;
   return finish(std::move(next));

@@ -6,11 +6,12 @@ import pathlib
 import subprocess
 
 from cases import arguments, run_cases
-from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_lsn, id_of, until
+from relay_bench import AgainServer, Connection, Relay, as_map, check, durable_lsn, free_port, id_of, until
 from kafka import Kafka
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import ConfigResource
 from cutting_proxy import CuttingProxy
+from scrape import scrape
 from kafka_client import WAIT_SECONDS, Client, settle
 
 PARTITIONS = 3
@@ -106,8 +107,9 @@ class Shop:
 
     def start_relay(self, *flags, server=None):
         """`server`: another one to carry the log of."""
+        self.metrics = free_port()
         self.relay = Relay(self.programs.relay, self.folder, server or self.server, f"{self.sink}={self.servers}",
-                           flags=(*self.topic_flags(), *self.flags, *flags))
+                           flags=("--metrics-port", str(self.metrics), *self.topic_flags(), *self.flags, *flags))
         return self.relay
 
     def run(self, word, *flags, server=None):
@@ -161,6 +163,10 @@ class Shop:
     def open_transaction(self):
         """Whether one has written events and has not ended."""
         return self.client.ends(self.events, "read_uncommitted") != self.client.ends(self.events, "read_committed")
+
+    def figure(self, name):
+        """Of what the relay tells Prometheus of this sink."""
+        return scrape(self.metrics).value(f"holdfast_relay_kafka_{name}", sink="kafka")
 
     def read(self, topic, **options):
         return [json.loads(record.value) for record in self.client.read(topic, **options)]

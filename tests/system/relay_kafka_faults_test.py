@@ -56,6 +56,7 @@ def a_broker_that_is_away(programs, folder):
             threading.Event().wait(programs.options.away)
             kafka.start()
             shop.goes_on()
+            check(shop.figure("given_up_total") >= 1, "it counts what it had to give up", shop.figure("given_up_total"), lambda: shop.relay.output()[-500:])
             kafka.nodes[0].kill()
             kafka.start()
             shop.goes_on()

@@ -187,7 +187,22 @@ def refused_at_the_start(programs, folder):
     shop.server.stop()
 
 
-CASES = [ten_thousand_orders_of_one_item, the_whole_life_of_several_items, events_without_orders, killed_relays_repeat_nothing,
+def what_it_tells_prometheus(programs, folder):
+    shop = Shop(programs, folder)
+    shop.ask(("ITEM", "CREATE", "item:1", "STOCK", 50), *reserve("item:1", range(50)))
+    streams = shop.whole()
+    written = len(shop.read(shop.orders)) + sum(len(events) for events in streams.values())
+
+    def others():
+        """Records that are neither orders nor events: a cursor for each transaction, what the item is, the end of a cursor without a log."""
+        return shop.figure("records_total") - shop.figure("transactions_total") - written
+    until(lambda: 0 < others() <= 4, "records and transactions", others)
+    check(0 < shop.figure("commit_seconds_total") < 60 and shop.figure("transactions_total") >= 2, "commits take their time", shop.figure("commit_seconds_total"))
+    check(shop.figure("given_up_total") == 0, "nothing was given up")
+    shop.stop()
+
+
+CASES = [what_it_tells_prometheus, ten_thousand_orders_of_one_item, the_whole_life_of_several_items, events_without_orders, killed_relays_repeat_nothing,
          of_two_relays_one_is_fenced, one_that_slept_alone_goes_on, what_a_crash_left_open_blocks_nobody_for_long, refused_at_the_start]
 
 if __name__ == "__main__":
