@@ -29,7 +29,8 @@ class KafkaProducer::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   /// After a failure records may still be under way. librdkafka 2.0.2 frees the text of a fatal error twice when the answer to
-  /// one of them comes while the client is destroyed: what was not sent is dropped, and what was is waited for.
+  /// one of them comes while the client is destroyed: what was not sent is dropped, and what was is waited for,
+  /// unless interrupted.
   ~Impl() {
     if (client_ == nullptr) return;
     rd_kafka_purge(client_.get(), RD_KAFKA_PURGE_F_QUEUE);
