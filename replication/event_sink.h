@@ -29,14 +29,16 @@ struct ParkNotice {
 
 /// What a sink has done since it was made.
 struct SinkFigures {
-  std::uint64_t parked = 0;                    // what it did not take
-  std::uint64_t resolved = 0;                  // parked reservations that ended, so that nothing is left to do
-  std::uint64_t singly = 0;                    // events that were tried alone and did not fit
-  std::uint64_t parked_items = 0;              // items of which something is parked, as last looked at
-  std::uint64_t records = 0;                   // of Kafka's topics, in transactions that took place
+  std::uint64_t parked = 0;        // what it did not take
+  std::uint64_t resolved = 0;      // parked reservations that ended, so that nothing is left to do
+  std::uint64_t singly = 0;        // events that were tried alone and did not fit
+  std::uint64_t parked_items = 0;  // items of which something is parked, as last looked at
+
+  // Of Kafka's transactions.
   std::uint64_t transactions = 0;              // that took place
+  std::uint64_t records = 0;                   // in these
+  std::chrono::duration<double> committing{};  // how long these were being committed
   std::uint64_t given_up = 0;                  // that failed, so that it had to be found out what they came to
-  std::chrono::duration<double> committing{};  // how long those that took place were being committed
 };
 
 /// What a sink began with.
