@@ -16,6 +16,8 @@ fuzz-records |  600 | seconds | any records against the inventory, as the reader
 fuzz-resp    |  600 | seconds | any bytes, any split, against the parser of requests | tests/fuzz.sh resp_parser
 fuzz-server  |  600 | seconds | any bytes and commands from the table against the whole server in memory | tests/fuzz.sh server
 fuzz-segment |  600 | seconds | any bytes against the readers of segments, records and marks | tests/fuzz.sh segment
+kafka-cuts   |   20 | cuts of each kind | requests and answers between relay and broker cut, before, during and after; the broker away for a minute | kafka_cuts
+kafka-kills  |  100 | kills   | SIGKILL to the relay into Kafka while orders come, and to the server after every fifth | kafka_kills
 order-shards | 100000 | pairs | RELEASE and RESERVE on one connection while others are refused the same item | shards_load released --pairs
 property     |  600 | seconds | random commands against the model, the law, the indexes and the replica | property
 race-shards  | 1000 | rounds  | 1,000 users for 100 units of ten items at once, on four shards | shards_load thousand --rounds
@@ -58,6 +60,14 @@ relay_restarts() {
   relay relay_faults_test.py --only killed --restarts "$1" --shim build/release/tests/shim/libholdfast_shim.so --undo build/release/bin/holdfast-undo
   relay relay_faults_test.py --only away --restarts "$1"
 }
+
+# kafka SCRIPT OPTION...: the same with Debian's Python, which has the client.
+kafka() {
+  tests/run.sh --build-only
+  /usr/bin/python3 "tests/system/$1" --server build/release/bin/holdfastd --relay build/release/bin/holdfast-relay "${@:2}"
+}
+kafka_cuts() { kafka relay_kafka_faults_test.py --only cut --cuts "$1" && kafka relay_kafka_faults_test.py --only is_away --away 60; }
+kafka_kills() { kafka relay_kafka_test.py --only killed --kills "$1"; }
 
 # shards_load CASE OPTION AMOUNT
 shards_load() {
