@@ -225,9 +225,9 @@ Result<InodeNumber> SimulatedDisk::make_file(const std::string& path) {
 }
 
 Result<void> SimulatedDisk::write(Entry& entry, const Fault* fault, std::uint64_t offset,
-                                  std::span<const std::byte> bytes) {
+                                  std::span<const std::byte> bytes, std::size_t unit) {
   if (fault != nullptr && fault->kind == FaultKind::fail) {
-    entry.bytes.write(offset, bytes.first(dice_.below(bytes.size() + 1)));
+    entry.bytes.write(offset, bytes.first(dice_.below(bytes.size() + 1) / unit * unit));
     return failure(IoCall::write, entry.path, fault->error);
   }
   const std::uint64_t end = offset + bytes.size();

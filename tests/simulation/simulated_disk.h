@@ -94,7 +94,9 @@ class SimulatedDisk final : public FileSystem {
   /// The call's effect is pending: here the power goes, if it was to.
   void end(const Fault* fault);
   Result<InodeNumber> make_file(const std::string& path);
-  Result<void> write(Entry& entry, const Fault* fault, std::uint64_t offset, std::span<const std::byte> bytes);
+  /// `unit`: a write that fails has written whole ones of so many bytes.
+  Result<void> write(Entry& entry, const Fault* fault, std::uint64_t offset, std::span<const std::byte> bytes,
+                     std::size_t unit);
   void forget_unreachable();
   void begin_process();
 

@@ -44,7 +44,7 @@ Result<void> SimulatedFile::write(std::uint64_t offset, std::span<const std::byt
   CHECK(mode_ == OpenMode::create || mode_ == OpenMode::write);
   const auto fault = note(IoCall::write);
   if (!fault) return fault.error();
-  HOLDFAST_TRY(disk_.write(entry(), *fault, offset, bytes));
+  HOLDFAST_TRY(disk_.write(entry(), *fault, offset, bytes, 1));
   disk_.end(*fault);
   return {};
 }
@@ -56,7 +56,7 @@ Result<void> SimulatedFile::write_durable(std::uint64_t offset, std::span<const 
   CHECK(offset + bytes.size() <= entry().bytes.pristine().size());
   const auto fault = note(IoCall::write_durable);
   if (!fault) return fault.error();
-  if (auto written = disk_.write(entry(), *fault, offset, bytes); !written) {
+  if (auto written = disk_.write(entry(), *fault, offset, bytes, kSectorBytes); !written) {
     entry().bytes.fail_flush(disk_.flush_failure_, disk_.dice_);
     return written;
   }

@@ -98,6 +98,26 @@ TEST_CASE("simulated_disk: a failed write leaves a part, a failed durable one le
   CHECK(sectors(disk, "d/a") == Ints(32, 6));
 }
 
+TEST_CASE("simulated_disk: a failed durable write leaves no sector half written") {
+  int parts = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SimulatedDisk disk(seed);
+    prepare(disk, "d/a", 1);
+    disk.plan({.call = IoCall::write_durable, .path_part = {}});
+    const auto file = must_open(disk, "d/a", OpenMode::for_durable_writes);
+    REQUIRE_FALSE(file->write_durable(0, Blocks(1, 5)).has_value());
+    std::array<std::byte, kSectorBytes> sector;
+    std::size_t written = 0;
+    for (std::uint64_t at = 0; at < kBlockBytes; at += kSectorBytes) {
+      REQUIRE(file->read(at, sector).has_value());
+      CHECK(std::equal(sector.begin() + 1, sector.end(), sector.begin()));
+      if (sector[0] == std::byte(5)) ++written;
+    }
+    if (written > 0 && written < kBlockBytes / kSectorBytes) ++parts;
+  }
+  CHECK(parts > 20);
+}
+
 TEST_CASE("simulated_disk: a full disk says so and takes writes again when space is back") {
   SimulatedDisk disk;
   disk.set_capacity_bytes(10 * 4096);
