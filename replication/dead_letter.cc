@@ -2,6 +2,7 @@
 
 #include "protocol/check.h"
 #include "protocol/outside_text.h"
+#include "replication/event_json.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -38,33 +39,17 @@ std::string sum_of(const KafkaMessage& message) {
   return fmt::format("{:016x}{:016x}", sum.high64, sum.low64);
 }
 
-const json::value* member(const json::object& from, const char* name) { return from.if_contains(name); }
-
-/// A whole number, or the text of one.
-std::optional<std::uint64_t> number_of(const json::value* value) {
-  std::uint64_t number = 0;
-  if (value == nullptr) return std::nullopt;
-  if (value->is_int64() && value->get_int64() >= 0) return static_cast<std::uint64_t>(value->get_int64());
-  if (value->is_string() &&
-      parse_canonical(std::string_view(value->get_string()), std::numeric_limits<std::uint64_t>::max(), number)) {
-    return number;
-  }
-  return std::nullopt;
-}
-
 std::string user_text(const json::value* value) {
   if (value == nullptr) return "";
   return value->is_string() ? std::string(value->get_string()) : json::serialize(*value);
 }
 
 std::optional<DeadOrder> order_in(std::string_view text) {
-  boost::system::error_code ec;
-  const json::value value = json::parse(json::string_view(text.data(), text.size()), ec);
-  if (ec || !value.is_object()) return std::nullopt;
-  const json::object& from = value.get_object();
-  const auto *const item = member(from, "item"), *const id = member(from, "orderId");
-  const auto version = number_of(member(from, "version")), sequence = number_of(member(from, "sequence")),
-             quantity = number_of(member(from, "quantity"));
+  const auto from = object_in(text);
+  if (!from) return std::nullopt;
+  const auto *const item = from->if_contains("item"), *const id = from->if_contains("orderId");
+  const auto version = natural_in(*from, "version"), sequence = natural_in(*from, "sequence"),
+             quantity = natural_in(*from, "quantity");
   if (item == nullptr || !item->is_string() || id == nullptr || !id->is_string() || !version) return std::nullopt;
   auto name = inside_bytes(std::string_view(item->get_string()));
   const auto parsed = ReservationId::parse(std::string_view(id->get_string()));
@@ -72,7 +57,7 @@ std::optional<DeadOrder> order_in(std::string_view text) {
   return DeadOrder{std::move(*name),
                    ItemVersion(*version),
                    *parsed,
-                   user_text(member(from, "userId")),
+                   user_text(from->if_contains("userId")),
                    static_cast<std::int64_t>(quantity.value_or(0)),
                    sequence.value_or(0)};
 }
@@ -186,12 +171,10 @@ Result<void> DeadLetterBook::take(std::string_view key, std::optional<std::strin
     entries_.erase(*place);
     return {};
   }
-  boost::system::error_code ec;
-  const json::value parsed = json::parse(json::string_view(value->data(), value->size()), ec);
-  const json::object* const from = ec ? nullptr : parsed.if_object();
-  const auto* const state = from == nullptr ? nullptr : from->if_contains("state");
-  const auto* const at = from == nullptr ? nullptr : from->if_contains("at");
-  const auto* const sum = from == nullptr ? nullptr : from->if_contains("record");
+  const auto from = object_in(*value).value_or(json::object());
+  const auto* const state = from.if_contains("state");
+  const auto* const at = from.if_contains("at");
+  const auto* const sum = from.if_contains("record");
   const bool sound = state != nullptr && at != nullptr && at->is_int64() && sum != nullptr && sum->is_string();
   if (!sound || (*state != "replayed" && *state != "cancelled")) {
     return Error::format(ErrorCode::damaged, "'{}' is no mark of a dead letter", Echo(*value).text());

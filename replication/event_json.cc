@@ -5,6 +5,7 @@
 #include "replication/outside_id.h"
 
 #include <boost/json.hpp>
+#include <limits>
 
 namespace holdfast {
 namespace {
@@ -176,6 +177,25 @@ json::object facts_to_json(const ItemFacts& item) {
   to["sale"] = outside_text(definition.sale);
   to["product"] = outside_text(definition.product);
   return to;
+}
+
+std::optional<json::object> object_in(std::string_view text) {
+  boost::system::error_code ec;
+  json::value value = json::parse(json::string_view(text.data(), text.size()), ec);
+  if (ec || !value.is_object()) return std::nullopt;
+  return std::move(value.get_object());
+}
+
+std::optional<std::uint64_t> natural_in(const json::object& from, std::string_view name) {
+  const json::value* const value = from.if_contains(json::string_view(name.data(), name.size()));
+  std::uint64_t number = 0;
+  if (value == nullptr) return std::nullopt;
+  if (value->is_int64() && value->get_int64() >= 0) return static_cast<std::uint64_t>(value->get_int64());
+  if (value->is_string() &&
+      parse_canonical(std::string_view(value->get_string()), std::numeric_limits<std::uint64_t>::max(), number)) {
+    return number;
+  }
+  return std::nullopt;
 }
 
 Result<ItemFactsPointer> facts_from_json(std::string_view text) {

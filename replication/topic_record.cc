@@ -1,7 +1,6 @@
 #include "replication/topic_record.h"
 
 #include "protocol/check.h"
-#include "protocol/names.h"
 #include "protocol/outside_text.h"
 #include "replication/dead_letter.h"
 #include "replication/event_json.h"
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <limits>
 
 namespace holdfast {
 namespace {
@@ -25,19 +23,6 @@ bool of_offer(std::string_view member) { return std::find(kOffer.begin(), kOffer
 
 std::uint64_t sum_of(std::string_view name, std::string_view value) {
   return XXH3_64bits_withSeed(value.data(), value.size(), XXH3_64bits(name.data(), name.size()));
-}
-
-/// A whole number, or the text of one.
-std::optional<std::uint64_t> number_in(const json::object& from, const char* name) {
-  const json::value* const value = from.if_contains(name);
-  std::uint64_t number = 0;
-  if (value == nullptr) return std::nullopt;
-  if (value->is_int64() && value->get_int64() >= 0) return static_cast<std::uint64_t>(value->get_int64());
-  if (value->is_string() &&
-      parse_canonical(std::string_view(value->get_string()), std::numeric_limits<std::uint64_t>::max(), number)) {
-    return number;
-  }
-  return std::nullopt;
 }
 
 std::string shown(const json::value& value) { return json::serialize(value); }
@@ -55,11 +40,7 @@ RecordSums record_sums(std::string_view key, const json::object& value) {
 }
 
 std::optional<json::object> record_value(const KafkaMessage& message) {
-  if (!message.value) return std::nullopt;
-  boost::system::error_code ec;
-  json::value value = json::parse(json::string_view(message.value->data(), message.value->size()), ec);
-  if (ec || !value.is_object()) return std::nullopt;
-  return std::move(value.get_object());
+  return message.value ? object_in(*message.value) : std::nullopt;
 }
 
 json::object expected_value(KafkaRole role, const Event& event) {
@@ -71,8 +52,8 @@ std::optional<TopicRecord> read_topic_record(KafkaRole role, const KafkaMessage&
   const auto value = record_value(message);
   if (!value) return std::nullopt;
   const json::value *const item = value->if_contains("item"), *const event = value->if_contains("event");
-  const auto version = number_in(*value, "version"), sequence = number_in(*value, "sequence"),
-             lsn = number_in(*value, "lsn");
+  const auto version = natural_in(*value, "version"), sequence = natural_in(*value, "sequence"),
+             lsn = natural_in(*value, "lsn");
   if (item == nullptr || !item->is_string() || !version || !sequence || *sequence == 0) return std::nullopt;
   const bool is_event = event != nullptr && event->is_string() && lsn;
   if (is_event != (role == KafkaRole::events)) return std::nullopt;

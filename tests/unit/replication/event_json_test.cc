@@ -72,3 +72,13 @@ TEST_CASE("event_json: an item comes back as it was") {
     CHECK_MESSAGE(!facts_from_json(broken), broken);
   }
 }
+
+TEST_CASE("event_json: numbers are read as they are written") {
+  const auto from = object_in(R"({"one":1,"large":"9007199254740993","less":-1,"word":"x","part":1.5,"zeros":"007"})");
+  REQUIRE(from.has_value());
+  CHECK(natural_in(*from, "one") == 1);
+  CHECK(natural_in(*from, "large") == 9'007'199'254'740'993);
+  for (const char* const none : {"less", "word", "part", "zeros", "gone"})
+    CHECK_MESSAGE(!natural_in(*from, none), none);
+  for (const char* const none : {"", "[1]", "1", "{\"one\":1", "{} x"}) CHECK_MESSAGE(!object_in(none), none);
+}
