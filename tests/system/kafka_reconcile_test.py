@@ -10,6 +10,7 @@ import subprocess
 import threading
 
 from kafka_shop import PARTITIONS, Shop, check, id_of, kafka_arguments, reserve, run_kafka_cases, until
+from relay_bench import CUT_FLAGS, cut_log
 
 ORDERS = 20
 KINDS = ("missing", "duplicate", "order", "unknown", "content", "cursor")
@@ -225,16 +226,9 @@ def while_it_sells(programs, folder):
 
 def a_log_that_has_been_cut(programs, folder):
     """What the log no longer has, the events show."""
-    shop = CheckedShop(programs, folder, server_flags=("--log-keep-bytes", "0", "--log-keep-age", "0", "--segment-bytes", "65536"))
+    shop = CheckedShop(programs, folder, server_flags=CUT_FLAGS)
     sold_some(shop)
-    shop.ask(("ITEM", "CREATE", "item:3", "STOCK", 100_000, "LIMIT", 0))
-
-    def cut():
-        shop.ask(*[("RESERVE", "item:3", "u") for _ in range(2000)])
-        shop.caught_up()
-        shop.ctl("snapshot")
-        return json.loads(shop.ctl("--json", "LOG", "SINKS"))["oldest_lsn"] > 1
-    until(cut, "the log is cut", seconds=120)
+    cut_log(shop)
     shop.ask(("ITEM", "SET", "item:1", "PRICE", 900, "EXPECT", 700), *reserve("item:1", [50]), *reserve("item:2", []), ("CONFIRM", "item:2", 101, "ID", id_of(101)))
     shop.caught_up()
     told = shop.clean("nothing differs")

@@ -11,7 +11,7 @@ import pty
 import subprocess
 import threading
 
-from relay_bench import audit, check, id_of, migrated, until
+from relay_bench import CUT_FLAGS, audit, check, cut_log, id_of, migrated, until
 from relay_shop import Shop, reserve, run_shop_cases
 from resp import as_map
 
@@ -254,18 +254,10 @@ def what_is_parked_is_no_difference(programs, folder):
 
 
 def from_a_snapshot(programs, folder):
-    shop = Shop(programs, folder, server_flags=("--log-keep-bytes", "0", "--log-keep-age", "0", "--segment-bytes", "65536"))
+    shop = Shop(programs, folder, server_flags=CUT_FLAGS)
     sold_some(shop)
     shop.ask(*reserve("item:1", [70]))
-    # Until the log no longer begins at the beginning: what was before is known from the snapshot.
-    shop.ask(("ITEM", "CREATE", "item:3", "STOCK", 100_000, "LIMIT", 0))
-
-    def cut():
-        shop.ask(*[("RESERVE", "item:3", "u") for _ in range(2000)])
-        shop.caught_up()
-        shop.ctl("snapshot")
-        return json.loads(shop.ctl("--json", "LOG", "SINKS"))["oldest_lsn"] > 1
-    until(cut, "the log is cut", seconds=120)
+    cut_log(shop)
     check(reconcile(shop, status=0)[0] == {}, "nothing differs")
     shop.database.run(foreign("item:1", 901, "EXPIRED") + f"; UPDATE flash_sale_order SET status = 'PAID' WHERE {order(2)}; DELETE FROM flash_sale_order WHERE {order(1)}")
     shop.database.run("DELETE FROM flash_sale_journal WHERE item = 'item:1' AND sequence IN (3, 20)")

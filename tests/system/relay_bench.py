@@ -1,4 +1,5 @@
 """What tests and measurements of the relay share: a server, a database and a relay between them."""
+import json
 import os
 import pathlib
 import subprocess
@@ -84,6 +85,21 @@ def until(condition, what, *facts, seconds=WAIT_SECONDS):
             return found
         check(time.monotonic() < deadline, what, *[fact() if callable(fact) else fact for fact in facts])
         never.wait(0.05)
+
+
+CUT_FLAGS = ("--log-keep-bytes", "0", "--log-keep-age", "0", "--segment-bytes", "65536")  # of a server whose log can be cut
+
+
+def cut_log(shop):
+    """Sells item:3 until the log no longer begins at the beginning: what was before is known from a snapshot."""
+    shop.ask(("ITEM", "CREATE", "item:3", "STOCK", 100_000, "LIMIT", 0))
+
+    def cut():
+        shop.ask(*[("RESERVE", "item:3", "u") for _ in range(2000)])
+        shop.caught_up()
+        shop.ctl("snapshot")
+        return json.loads(shop.ctl("--json", "LOG", "SINKS"))["oldest_lsn"] > 1
+    until(cut, "the log is cut", seconds=120)
 
 
 def durable_lsn(server):

@@ -111,6 +111,18 @@ def another_logs_cursor(programs, folder):
     shop.stop()
 
 
+def set_aside_goes_on(programs, shop):
+    """What a person does about topics that do not have what came before."""
+    ctl(programs, shop, "snapshot")
+    status, said = shop.run("bootstrap", "--set-aside")
+    check(status == 0, "a person lets it go on", status, said)
+    shop.start_relay()
+    sold(shop, 2001)
+    shop.caught_up()
+    events = [event["sequence"] for event in shop.read(shop.events) if event["item"] == "item:5"]
+    check(events == [*range(204, 304)], "it goes on behind the snapshot", events[:3], len(events))
+
+
 def a_topic_that_was_deleted_and_made_again(programs, folder):
     for again in (True, False):
         os.mkdir(os.path.join(folder, str(again)))
@@ -123,14 +135,7 @@ def a_topic_that_was_deleted_and_made_again(programs, folder):
             shop.start_relay()
         shop.ends_with(1, "the topic was deleted and made anew, or lost records")
         check(shop.read(shop.events) == [], "nothing became visible there")
-        ctl(programs, shop, "snapshot")
-        status, said = shop.run("bootstrap", "--set-aside")
-        check(status == 0, "a person lets it go on", status, said)
-        shop.start_relay()
-        sold(shop, 2001)
-        shop.caught_up()
-        events = [event for event in shop.read(shop.events) if event["item"] == "item:5"]
-        check([event["sequence"] for event in events] == [*range(204, 304)], "it goes on behind the snapshot", len(events))
+        set_aside_goes_on(programs, shop)
         shop.stop()
 
 
@@ -162,14 +167,7 @@ def a_topic_of_another_name(programs, folder):
     shop.whole()
     shop.relay.stop()
     shop.orders, shop.events = (f"{topic}.other" for topic in was.values())
-    ctl(programs, shop, "snapshot")
-    status, said = shop.run("bootstrap", "--set-aside")
-    check(status == 0, "it begins there with a snapshot", status, said)
-    shop.start_relay()
-    sold(shop, 2001)
-    shop.caught_up()
-    events = [event["sequence"] for event in shop.read(shop.events) if event["item"] == "item:5"]
-    check(events == list(range(204, 304)), "and goes on behind it", events[:3], len(events))
+    set_aside_goes_on(programs, shop)
     shop.stop()
 
 
