@@ -1,5 +1,5 @@
 """A peer that answers as a Kafka broker does which has just come back: at first it knows the topics, and no broker, not even itself."""
-import socket
+import socketserver
 import struct
 import threading
 
@@ -30,37 +30,29 @@ class Reader:
         return self.data[self.at - length:self.at].decode()
 
 
-class KafkaStub:
+class Requests(socketserver.StreamRequestHandler):
+    def handle(self):
+        while len(size := self.rfile.read(4)) == 4:
+            request = Reader(self.rfile.read(struct.unpack(">i", size)[0]))
+            kind, version, number = request.take("h"), request.take("h"), request.take("i")
+            request.text()
+            answer = struct.pack(">i", number) + self.server.answer(kind, version, request)
+            self.wfile.write(struct.pack(">i", len(answer)) + answer)
+
+
+class KafkaStub(socketserver.ThreadingTCPServer):
     """`settings`: topic -> its own. `unknown_for`: how often each topic is asked for before a broker is known."""
+    daemon_threads = True
 
     def __init__(self, settings, unknown_for):
+        super().__init__(("127.0.0.1", 0), Requests)
         self.settings, self.unknown_for, self.asked = settings, unknown_for, {}
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def __enter__(self):
-        return self
+        self.port = self.server_address[1]
+        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def __exit__(self, *_):
-        self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
-
-    def serve(self, client):
-        with client, client.makefile("rb") as stream:
-            while len(size := stream.read(4)) == 4:
-                request = Reader(stream.read(struct.unpack(">i", size)[0]))
-                kind, version, number = request.take("h"), request.take("h"), request.take("i")
-                request.text()
-                answer = struct.pack(">i", number) + self.answer(kind, version, request)
-                client.sendall(struct.pack(">i", len(answer)) + answer)
+        self.shutdown()
+        self.server_close()
 
     def answer(self, kind, version, request):
         if kind == METADATA:
