@@ -15,8 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::string_view view(std::string_view text) { return {text.data(), text.size()}; }
-
 std::string cursor_prefix(const std::string& sink) { return "cursor/" + sink + "/"; }
 std::string item_prefix(const std::string& sink) { return "item/" + sink + "/"; }
 
@@ -56,20 +54,12 @@ std::optional<KafkaOffsets> offsets_from_json(const json::value* value) {
 
 Result<KafkaCursor> parse_cursor(std::string_view text) {
   const auto damaged = Error::format(ErrorCode::damaged, "'{}' is no cursor", Echo(text).text());
-  boost::system::error_code ec;
-  const json::value value = json::parse(view(text), ec);
-  if (ec || !value.is_object()) return damaged;
-  const json::object& from = value.get_object();
-  const auto number = [&](const char* name) {
-    const auto* const member = from.if_contains(name);
-    return member != nullptr && member->is_int64() && member->get_int64() >= 0
-               ? std::optional(static_cast<std::uint64_t>(member->get_int64()))
-               : std::nullopt;
-  };
-  const auto lsn = number("lsn"), epoch = number("epoch");
-  const auto *const log = from.if_contains("log"), *const owner = from.if_contains("owner"),
-                    *const before = from.if_contains("before");
-  auto topics = offsets_from_json(from.if_contains("topics"));
+  const auto from = object_in(text);
+  if (!from) return damaged;
+  const auto lsn = natural_in(*from, "lsn"), epoch = natural_in(*from, "epoch");
+  const auto *const log = from->if_contains("log"), *const owner = from->if_contains("owner"),
+                    *const before = from->if_contains("before");
+  auto topics = offsets_from_json(from->if_contains("topics"));
   const bool whole =
       lsn && epoch && log != nullptr && log->is_string() && owner != nullptr && owner->is_string() && topics;
   if (!whole) return damaged;
@@ -77,7 +67,7 @@ Result<KafkaCursor> parse_cursor(std::string_view text) {
   if (!id) return damaged;
   KafkaCursor cursor{{*id, Lsn(*lsn), Epoch(*epoch)}, std::string(owner->get_string()), std::move(*topics), {}, {}};
   if (before == nullptr) return cursor;
-  const auto begins = number("begins");
+  const auto begins = natural_in(*from, "begins");
   auto offsets = offsets_from_json(before);
   if (!begins || !offsets) return damaged;
   cursor.begins = Lsn(*begins);
