@@ -3,6 +3,8 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.JedisPubSub;
@@ -23,25 +25,19 @@ public class Client {
     return arguments;
   }
 
-  /** Jedis does not subscribe again by itself: subscribe() throws when the connection is lost. */
+  /** Until the connection is lost. */
   static void listen(String channel, JedisPubSub listener) {
-    while (true) {
-      try {
-        jedis.subscribe(listener, channel);
-      } catch (JedisException lost) {
-        say("event", lost.getMessage());
-        pause();
-      }
+    try {
+      jedis.subscribe(listener, channel);
+    } catch (JedisException lost) {
+      say("event", lost.getMessage());
     }
   }
 
-  /** Between attempts to connect: the server may be starting. */
-  static void pause() {
-    try {
-      Thread.sleep(100);
-    } catch (InterruptedException ended) {
-      Thread.currentThread().interrupt();
-    }
+  static Thread background(Runnable work) {
+    var thread = new Thread(work);
+    thread.setDaemon(true);
+    return thread;
   }
 
   static Object subscribe(String channel) {
@@ -51,9 +47,9 @@ public class Client {
         say("notice", notice);
       }
     };
-    var thread = new Thread(() -> listen(channel, listener));
-    thread.setDaemon(true);
-    thread.start();
+    // Jedis does not subscribe again by itself: this does, 100 ms after each time that it ended.
+    Executors.newSingleThreadScheduledExecutor(Client::background)
+        .scheduleWithFixedDelay(() -> listen(channel, listener), 0, 100, TimeUnit.MILLISECONDS);
     return "subscribed";
   }
 
