@@ -1,6 +1,6 @@
 """The shim and holdfast-undo, tried with a small program: what a power cut may and may not leave, and the faults.
 
-python3 shim_test.py --shim libholdfast_shim.so --undo holdfast-undo --probe shim_probe [--posix-tests PROGRAM] [unittest options]
+python3 shim_test.py --shim libholdfast_shim.so --undo holdfast-undo --probe shim_probe --posix-tests PROGRAM [unittest options]
 """
 import argparse
 import collections
@@ -246,8 +246,6 @@ class Faults(unittest.TestCase):
 
     def test_storage_without_direct_io(self):
         """The real file system's tests again where O_DIRECT is refused: its fallbacks."""
-        if not TOOLS.posix_tests:
-            self.skipTest("no --posix-tests")
         with Folder() as folder:
             environment = folder.environment("open_direct:*:1:EINVAL:sticky")
             done = subprocess.run([os.path.abspath(TOOLS.posix_tests)], cwd=folder.root, env=environment, capture_output=True, text=True)
@@ -288,7 +286,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     for tool in ("shim", "undo", "probe"):
         parser.add_argument(f"--{tool}", required=True)
-    parser.add_argument("--posix-tests")
+    parser.add_argument("--posix-tests", required=True)
     parser.add_argument("--folder", default=".", help="on a disk, for the files")
     TOOLS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])
